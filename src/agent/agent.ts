@@ -1,5 +1,5 @@
 import type { KeyObject } from 'node:crypto';
-import { optional } from '../core/model/values.ts';
+import { messageOf, optional } from '../core/model/values.ts';
 import type { AgentMessage, Farewell, MeshMap, Report, Welcome } from '../core/protocol/agent-protocol.ts';
 import { checkBindSource } from './containers/bind-roots.ts';
 import { Binds } from './containers/binds.ts';
@@ -8,7 +8,7 @@ import type { Engine, EngineInfo } from './engine/engine.ts';
 import { endIngress, Ingress } from './ingress/ingress.ts';
 import type { NodeIngress } from '../core/model/ingress.ts';
 import type { Identity } from './session/identity.ts';
-import { type Log, messageOf } from './log.ts';
+import { type Log } from './log.ts';
 import { Loop } from './containers/loop.ts';
 import { MESH_RELAY_PATH } from '../core/protocol/mesh-frame.ts';
 import { ArrivingMap } from './mesh/arriving-map.ts';

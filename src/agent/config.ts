@@ -1,3 +1,4 @@
+import { messageOf } from '../core/model/values.ts';
 import { nearest } from '../core/schema/nearest.ts';
 import { nodeNameOf } from '../core/model/host-name.ts';
 import { LABEL_DOMAIN, NODE_LABELS } from '../core/model/labels.ts';
@@ -8,7 +9,7 @@ import { withoutTrailing } from '../core/model/text-end.ts';
 import { FLAGS, type Flag, type FlagName } from './flags.ts';
 import { SAVED_FLAGS, type SavedSettings } from './saved-settings.ts';
 import { VOLUME_ENGINES } from './volumes/names.ts';
-import { LOG_LEVELS, type LogLevel, messageOf } from './log.ts';
+import { LOG_LEVELS, type LogLevel } from './log.ts';
 
 export interface AgentConfig {
   /** Empty: as stored. Any of them may be dialled; the first one first. */

@@ -21,7 +21,3 @@ export function makeLog(threshold: LogLevel, write: (line: string) => void): Log
 export function errorCode(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }
-
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}

@@ -1,4 +1,4 @@
-import { parsedRecord } from '../core/model/values.ts';
+import { messageOf, parsedRecord } from '../core/model/values.ts';
 import type { KeyObject } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -26,7 +26,7 @@ import {
   readOrMakeKey,
   writeIdentity,
 } from './session/identity.ts';
-import { type Log, makeLog, messageOf } from './log.ts';
+import { type Log, makeLog } from './log.ts';
 import { nodeFacts, readyLine } from './session/node-facts.ts';
 import { Pins } from './session/pins.ts';
 import { readSavedSettings, writeSavedSettings } from './saved-settings.ts';

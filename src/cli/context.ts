@@ -1,10 +1,10 @@
-import { isRecord, parsedRecord } from '../core/model/values.ts';
+import { isRecord, messageOf, parsedRecord } from '../core/model/values.ts';
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { nearest } from '../core/schema/nearest.ts';
 import { withoutTrailing } from '../core/model/text-end.ts';
-import { Failure, messageOf, usage } from './failure.ts';
+import { Failure, usage } from './failure.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -46,7 +46,3 @@ export class Refused extends Error {
     return new Refused(this.rejection, this.status, source);
   }
 }
-
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}

@@ -1,8 +1,8 @@
-import { errnoOf, isRecord } from '../core/model/values.ts';
+import { errnoOf, isRecord, messageOf } from '../core/model/values.ts';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Json } from './client.ts';
-import { messageOf, usage } from './failure.ts';
+import { usage } from './failure.ts';
 
 /** One document of a file, before the control plane has checked it. */
 export interface Manifest {

@@ -1,5 +1,6 @@
+import { messageOf } from '../core/model/values.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
-import { Failure, messageOf, Refused } from './failure.ts';
+import { Failure, Refused } from './failure.ts';
 import { rejectionLines } from './rejection-view.ts';
 import type { Terminal } from './terminal.ts';
 

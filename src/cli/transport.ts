@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
 import type { ClientRequest, IncomingMessage } from 'node:http';
+import { messageOf } from '../core/model/values.ts';
 import { codeOf, type Fetch, type FetchAnswer } from '../sdk/index.ts';
 import type { Target } from './context.ts';
 import { EXIT } from './exit-code.ts';
-import { Failure, messageOf } from './failure.ts';
+import { Failure } from './failure.ts';
 
 const CONNECT_MS = 10_000;
 

@@ -1,7 +1,8 @@
+import { parseJson } from '../core/model/values.ts';
 import { nextLink } from '../core/contract/next-link.ts';
 import type { event } from '../core/contract/answers/history.ts';
 import type { Answer } from '../core/schema/shape.ts';
-import { type Exchange, exchange, notOurs, parseJson } from './exchange.ts';
+import { type Exchange, exchange, notOurs } from './exchange.ts';
 import { type Fetch, bodyTextOf } from './fetch.ts';
 import type { Frame } from './frames.ts';
 import { streamedBytes, type LiveSettings, type Opened, readFrames, STREAM_SILENCE_MS } from './live.ts';

@@ -1,3 +1,4 @@
+import { parseJson } from '../core/model/values.ts';
 import type { Fetch, FetchAnswer } from './fetch.ts';
 import { bodyTextOf } from './fetch.ts';
 import { Patience } from './patience.ts';
@@ -21,14 +22,6 @@ export interface Exchange {
 
 /** How much of what something else said is kept. */
 const SAID_LENGTH = 200;
-
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
 
 export function notOurs(status: number, text: string): UnreachableError {
   return new UnreachableError(`The answer (${status}) is not of a control plane.`, {

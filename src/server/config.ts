@@ -16,7 +16,7 @@ import type { DefaultRequest } from '../core/model/counted.ts';
 import { parseDuration, parseMemory } from '../core/model/quantity.ts';
 import { type KindAmounts, QUOTA_KINDS } from '../core/model/quota.ts';
 import type { Region, UnstatedCountry } from '../core/model/region.ts';
-import { isIntegerWithin, isOneOf, isRecord, optional } from '../core/model/values.ts';
+import { isIntegerWithin, isOneOf, isRecord, messageOf, optional } from '../core/model/values.ts';
 import {
   CONFIG_KEYS,
   type ConfigKey,
@@ -144,10 +144,7 @@ function readFile(path: string): Map<string, unknown> {
   try {
     parsed = parse(readFileSync(path, 'utf8'));
   } catch (cause) {
-    throw new ConfigError(
-      `${path} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`,
-      { cause },
-    );
+    throw new ConfigError(`${path} cannot be read: ${messageOf(cause)}`, { cause });
   }
   parsed ??= {};
   if (!isRecord(parsed)) throw new ConfigError(`${path} must hold settings as key: value`);

@@ -1,4 +1,5 @@
 import { Cron } from 'croner';
+import { messageOf } from '../core/model/values.ts';
 import type { CronSchedule, ParseSchedule } from '../core/model/schedule.ts';
 import { withoutTrailing } from '../core/model/text-end.ts';
 
@@ -14,7 +15,7 @@ export const parseSchedule: ParseSchedule = (text) => {
   try {
     return scheduleOf(new Cron(text, { timezone: 'UTC', mode: '5-or-6-parts' }));
   } catch (error) {
-    const problem = error instanceof Error ? error.message : String(error);
+    const problem = messageOf(error);
     return { problem: withoutTrailing(problem.replace(/^\w+: /, ''), '.') };
   }
 };

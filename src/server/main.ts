@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import pino from 'pino';
+import { messageOf } from '../core/model/values.ts';
 import { ConfigError, loadConfig } from './config.ts';
 import { helpText } from './help.ts';
 import { turnedLines } from './log-lines.ts';
@@ -50,7 +51,7 @@ async function main(): Promise<void> {
 }
 
 main().catch((error: unknown) => {
-  const text = error instanceof Error ? error.message : String(error);
+  const text = messageOf(error);
   process.stderr.write(`berth server: ${text}\n`);
   process.exit(error instanceof ConfigError ? EXIT_USAGE : 1);
 });

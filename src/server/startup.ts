@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { setImmediate as turn } from 'node:timers/promises';
+import { messageOf } from '../core/model/values.ts';
 import { ConfigError } from './config.ts';
 import type { MemoryBrake } from './memory-brake.ts';
 import { HOT_PREFIX } from './store/keys.ts';
@@ -19,7 +20,7 @@ export async function untilDone(
       return await work();
     } catch (error) {
       if (error instanceof ConfigError) throw error;
-      onFailure(error instanceof Error ? error.message : String(error));
+      onFailure(messageOf(error));
     }
     await delay(pause, undefined, { signal });
   }

@@ -1,9 +1,10 @@
 import { mkdir, readdir, realpath, rmdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { messageOf } from '../../core/model/values.ts';
 import type { AssignedContainer, AssignedInstance } from '../../core/protocol/agent-protocol.ts';
 import { type BindRecord, BindRecords, type RecordedBind } from './bind-record.ts';
 import { BindNotAllowedError, type OpenBind, openBindSource } from './bind-roots.ts';
-import { type Log, messageOf } from '../log.ts';
+import { type Log } from '../log.ts';
 import type { Ownership } from './own-labels.ts';
 import { isPlainId } from '../plain-id.ts';
 import { detachPrivate, mountAt, mountOpen, mountTmpfs } from '../volumes/mounts.ts';

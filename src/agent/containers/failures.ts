@@ -1,3 +1,4 @@
+import { messageOf } from '../../core/model/values.ts';
 import type { BackOff } from '../back-off.ts';
 import { BindNotAllowedError } from './bind-roots.ts';
 import {
@@ -8,7 +9,6 @@ import {
   type PullFailure,
   UnsafeSpecError,
 } from '../engine/errors.ts';
-import { messageOf } from '../log.ts';
 import type { Failure } from './instance-history.ts';
 import type { InstanceStep } from './step.ts';
 

@@ -1,10 +1,11 @@
+import { messageOf } from '../../core/model/values.ts';
 import type { AgentMessage, Assignment, Resolved, Verdict } from '../../core/protocol/agent-protocol.ts';
 import type { Binds } from './binds.ts';
 import type { Engine, EngineKind } from '../engine/engine.ts';
 import { EngineUnavailableError } from '../engine/errors.ts';
 import { problemOf } from './failures.ts';
 import { Gate } from './gate.ts';
-import { type Log, messageOf } from '../log.ts';
+import { type Log } from '../log.ts';
 import { type Ending, withEnding, withFailure, withoutFailure } from './instance-history.ts';
 import { LoopState } from './loop-state.ts';
 import { observationOf, type ObservationInput } from './observation.ts';

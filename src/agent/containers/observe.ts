@@ -1,8 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { messageOf } from '../../core/model/values.ts';
 import type { Engine, EngineEvent } from '../engine/engine.ts';
 import { EngineNotFoundError, EngineUnavailableError } from '../engine/errors.ts';
 import { Gate } from './gate.ts';
-import { type Log, messageOf } from '../log.ts';
+import { type Log } from '../log.ts';
 import type { Ending } from './instance-history.ts';
 import { type ObservedContainer, observedContainer } from './observed-container.ts';
 import { OWN_LABELS } from './own-labels.ts';

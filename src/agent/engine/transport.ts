@@ -1,3 +1,4 @@
+import { messageOf } from '../../core/model/values.ts';
 import { bytesOf } from '../bytes.ts';
 import { errorCode } from '../log.ts';
 import type { Agent, ClientRequest, IncomingMessage } from 'node:http';
@@ -244,6 +245,6 @@ function route(path: string): string {
 function unavailable(call: Call, error: unknown): unknown {
   if (error instanceof EngineError || error instanceof EngineUnavailableError) return error;
   const code = errorCode(error);
-  const reason = code ?? (error instanceof Error ? error.message : String(error));
+  const reason = code ?? messageOf(error);
   return new EngineUnavailableError(`${call.method} ${route(call.path)}: ${reason}`, { cause: error });
 }

@@ -1,7 +1,8 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
+import { messageOf } from '../../core/model/values.ts';
 import { backOffMs } from '../back-off.ts';
-import { type Log, messageOf } from '../log.ts';
+import { type Log } from '../log.ts';
 import { findProgram, PROGRAMS } from '../volumes/program.ts';
 import { Caddy, versionIn } from './caddy.ts';
 import type { CaddyPlace } from './caddy-config.ts';

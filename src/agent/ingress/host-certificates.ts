@@ -1,4 +1,4 @@
-import { messageOf } from '../log.ts';
+import { messageOf } from '../../core/model/values.ts';
 import type { CertificateFiles } from './certificate-files.ts';
 import { certificateFacts, certificateProblem, pemOf } from './certificates.ts';
 import { type MaterialQuestions, UnansweredError } from './ingress-material.ts';

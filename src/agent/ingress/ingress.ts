@@ -1,10 +1,11 @@
 import { mkdir, statfs, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { messageOf } from '../../core/model/values.ts';
 import type { NodeIngress } from '../../core/model/ingress.ts';
 import { addressAt, parseCidr } from '../../core/model/ipv4.ts';
 import { Once } from '../../core/model/once.ts';
 import type { AgentMessage, IngressMaterial, MeshMap } from '../../core/protocol/agent-protocol.ts';
-import { type Log, messageOf } from '../log.ts';
+import { type Log } from '../log.ts';
 import { AccessCounts } from './access-counts.ts';
 import { Caddy } from './caddy.ts';
 import { type CaddyInput, type CaddyPlace, caddyConfig } from './caddy-config.ts';

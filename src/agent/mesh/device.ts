@@ -1,8 +1,7 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { optional } from '../../core/model/values.ts';
-import { messageOf } from '../log.ts';
+import { messageOf, optional } from '../../core/model/values.ts';
 import { findProgram, PROGRAMS, run } from '../volumes/program.ts';
 
 const RUN = '/run';

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { WebSocket } from 'ws';
+import { messageOf } from '../../core/model/values.ts';
 import { addressAt, isWithin, parseCidr, addressCount } from '../../core/model/ipv4.ts';
 import { type MeshEndpoint, NO_PART } from '../../core/model/mesh.ts';
 import { Once } from '../../core/model/once.ts';
@@ -18,7 +19,7 @@ import {
 import type { Engine } from '../engine/engine.ts';
 import { joinEarlier } from './earlier-containers.ts';
 import { ensureEngineNetwork } from './engine-network.ts';
-import { type Log, messageOf } from '../log.ts';
+import { type Log } from '../log.ts';
 import { run } from '../volumes/program.ts';
 import type { MeshDevice } from './device.ts';
 import { Draining } from './draining.ts';

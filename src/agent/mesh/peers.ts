@@ -1,6 +1,7 @@
+import { messageOf } from '../../core/model/values.ts';
 import { addressAt, parseAddress, parseCidr } from '../../core/model/ipv4.ts';
 import type { MeshMap, MeshPath } from '../../core/protocol/agent-protocol.ts';
-import { type Log, messageOf } from '../log.ts';
+import { type Log } from '../log.ts';
 import { type DevicePeer, type MeshDevice, portFault } from './device.ts';
 import { DEAD_MS, distrustMs, nextPath, type Path } from './paths.ts';
 import { Pings } from './pings.ts';

@@ -1,7 +1,8 @@
 import { createSocket, type Socket } from 'node:dgram';
 import { WebSocket } from 'ws';
+import { messageOf } from '../../core/model/values.ts';
 import { MAX_MESH_FRAME, readMeshFrame, writeMeshFrame } from '../../core/protocol/mesh-frame.ts';
-import { type Log, messageOf } from '../log.ts';
+import { type Log } from '../log.ts';
 
 const REDIAL_MS = 2_000;
 const MAX_QUEUED_BYTES = 2 ** 20;

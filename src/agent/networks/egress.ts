@@ -1,4 +1,5 @@
-import { type Log, messageOf } from '../log.ts';
+import { messageOf } from '../../core/model/values.ts';
+import { type Log } from '../log.ts';
 import { type Program, run } from '../volumes/program.ts';
 
 /** Where clouds hand out credentials of the machine to any process that can reach them; with port 53 some of them are its resolver. */

@@ -1,9 +1,10 @@
+import { messageOf } from '../../core/model/values.ts';
 import type { Assignment } from '../../core/protocol/agent-protocol.ts';
 import type { NetworkObservation, NetworkSettings } from '../../core/model/network.ts';
 import { Once } from '../../core/model/once.ts';
 import type { Engine, NetworkSpec, NetworkState } from '../engine/engine.ts';
 import { sameNetwork } from '../engine/network-state.ts';
-import { type Log, messageOf } from '../log.ts';
+import { type Log } from '../log.ts';
 import { networkLabels, OWN_LABELS, type Ownership } from '../containers/own-labels.ts';
 import { namedNetworkName } from './attachments.ts';
 

@@ -1,3 +1,4 @@
+import { messageOf } from '../../core/model/values.ts';
 import { bytesOf } from '../bytes.ts';
 import type { KeyObject } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
@@ -5,7 +6,6 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { dialer, WrongCertificateError } from './dial.ts';
 import { fields, nonEmpty } from '../engine/fields.ts';
 import { type Identity, publicKeyText } from './identity.ts';
-import { messageOf } from '../log.ts';
 import type { Pins } from './pins.ts';
 import type { NodeFacts } from './node-facts.ts';
 import { retryAfterMs } from './retry-after.ts';

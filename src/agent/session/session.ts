@@ -1,3 +1,4 @@
+import { messageOf } from '../../core/model/values.ts';
 import { textOfFrame } from './frame-text.ts';
 import { type KeyObject, sign } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
@@ -31,7 +32,7 @@ import { dialer } from './dial.ts';
 import { fields, nonEmpty } from '../engine/fields.ts';
 import { readJson } from './enrol.ts';
 import type { Identity } from './identity.ts';
-import { type Log, messageOf } from '../log.ts';
+import { type Log } from '../log.ts';
 import type { NodeFacts } from './node-facts.ts';
 import { Pins } from './pins.ts';
 import { retryAfterMs } from './retry-after.ts';

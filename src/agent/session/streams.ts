@@ -16,8 +16,8 @@ import {
 import type { ContainerSummary } from '../engine/container.ts';
 import type { Engine } from '../engine/engine.ts';
 import { ExecTimeoutError } from '../engine/errors.ts';
-import { optional } from '../../core/model/values.ts';
-import { type Log, messageOf } from '../log.ts';
+import { messageOf, optional } from '../../core/model/values.ts';
+import { type Log } from '../log.ts';
 import { type Payload, Pipe } from './pipe.ts';
 import { cpuPercent } from '../containers/usage.ts';
 import { CopyRefusedError } from '../volumes/volumes.ts';

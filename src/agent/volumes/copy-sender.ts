@@ -1,7 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { messageOf } from '../../core/model/values.ts';
 import type { VolumeObservation } from '../../core/protocol/agent-protocol.ts';
 import { backOffMs } from '../back-off.ts';
-import { type Log, messageOf } from '../log.ts';
+import { type Log } from '../log.ts';
 import type { CopyLink, SendOutcome } from './copy-link.ts';
 import {
   type Copy,

@@ -1,3 +1,4 @@
+import { messageOf } from '../../core/model/values.ts';
 import type {
   AssignedVolume,
   VolumeMeasurement,
@@ -5,7 +6,6 @@ import type {
 } from '../../core/protocol/agent-protocol.ts';
 import { type BackOff, backOffMs } from '../back-off.ts';
 import { BindNotAllowedError } from '../containers/bind-roots.ts';
-import { messageOf } from '../log.ts';
 import { fence } from './fence.ts';
 import { machineMs } from './lease-file.ts';
 import type { MountState } from './mount-state.ts';

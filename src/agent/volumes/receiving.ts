@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { messageOf } from '../log.ts';
+import { messageOf } from '../../core/model/values.ts';
 import type { ProgramConfinement } from './confinement.ts';
 import { feed, findProgram, type Program, PROGRAMS } from './program.ts';
 

@@ -1,3 +1,4 @@
+import { messageOf } from '../../core/model/values.ts';
 import { textOfFrame } from '../session/frame-text.ts';
 import { bytesOf } from '../bytes.ts';
 import { type KeyObject, sign } from 'node:crypto';
@@ -9,7 +10,6 @@ import { dialer } from '../session/dial.ts';
 import { fields, list, nonEmpty, text } from '../engine/fields.ts';
 import { readJson } from '../session/enrol.ts';
 import type { Identity } from '../session/identity.ts';
-import { messageOf } from '../log.ts';
 import { Pins } from '../session/pins.ts';
 import type { CopyLink, OutgoingCopy, SendOutcome } from './copy-link.ts';
 

@@ -1,3 +1,4 @@
+import { messageOf } from '../../core/model/values.ts';
 import type {
   AssignedVolume,
   VolumeMeasurement,
@@ -5,7 +6,6 @@ import type {
   LeaseRepeat,
   VolumeObservation,
 } from '../../core/protocol/agent-protocol.ts';
-import { messageOf } from '../log.ts';
 import { VolumeLane } from './lane.ts';
 import { LeaseLink } from './lease-link.ts';
 import { Leases } from './leases.ts';

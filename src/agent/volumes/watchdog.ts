@@ -7,8 +7,8 @@ import { appendFileSync, existsSync, writeFileSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { messageOf } from '../../core/model/values.ts';
 import { lockDataDir } from '../session/identity.ts';
-import { messageOf } from '../log.ts';
 import { fence } from './fence.ts';
 import { type LeaseEntry, leaseFile, machineMs, readLeases } from './lease-file.ts';
 

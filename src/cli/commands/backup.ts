@@ -1,4 +1,5 @@
 import { writeFileSync } from 'node:fs';
+import { messageOf } from '../../core/model/values.ts';
 import { unjudged } from '../../sdk/index.ts';
 import {
   type CommandBody,
@@ -8,7 +9,7 @@ import {
   type Subcommand,
 } from '../command.ts';
 import { EXIT } from '../exit-code.ts';
-import { messageOf, usage } from '../failure.ts';
+import { usage } from '../failure.ts';
 import { textOf } from '../fields.ts';
 import { deleteCommand, listCommand } from '../record-commands.ts';
 import { outputFormat, printRecord, structuredText } from '../output.ts';

@@ -1,4 +1,4 @@
-import { isTextRecord } from '../../core/model/values.ts';
+import { isTextRecord, messageOf } from '../../core/model/values.ts';
 import { ROTATION_PHASES } from '../../core/model/rotation-phase.ts';
 import { readFileSync } from 'node:fs';
 import { unjudged } from '../../sdk/index.ts';
@@ -6,7 +6,7 @@ import { type Client, type Json, named } from '../client.ts';
 import { type CommandBody, OUTPUT_OPTION, REMOTE_OPTIONS, type Subcommand } from '../command.ts';
 import type { OptionValues } from '../option-values.ts';
 import { EXIT } from '../exit-code.ts';
-import { messageOf, usage } from '../failure.ts';
+import { usage } from '../failure.ts';
 import { textOf } from '../fields.ts';
 import { type Listing, outputFormat, printList, printRecord } from '../output.ts';
 import { alterationLines } from '../plan-view.ts';

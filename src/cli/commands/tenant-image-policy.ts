@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
+import { messageOf } from '../../core/model/values.ts';
 import { OUTPUT_OPTION, type Parameter, REMOTE_OPTIONS, type Subcommand } from '../command.ts';
 import { EXIT } from '../exit-code.ts';
-import { messageOf, usage } from '../failure.ts';
+import { usage } from '../failure.ts';
 import { textOf } from '../fields.ts';
 import type { ImagePolicy } from '../records.ts';
 import type { OptionValues } from '../option-values.ts';

@@ -1,8 +1,9 @@
 import { existsSync, statfsSync } from 'node:fs';
 import { hostname } from 'node:os';
+import { messageOf } from '../../core/model/values.ts';
 import { formatBytes } from '../../core/model/quantity.ts';
 import type { OptionValues } from '../option-values.ts';
-import { Failure, messageOf, Refused } from '../failure.ts';
+import { Failure, Refused } from '../failure.ts';
 import { textOf } from '../fields.ts';
 import type { Session } from '../session.ts';
 import { bad, type Finding, good, unknown } from './finding.ts';

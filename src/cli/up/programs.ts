@@ -1,9 +1,9 @@
-import { isRecord } from '../../core/model/values.ts';
+import { isRecord, messageOf } from '../../core/model/values.ts';
 import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { Failure, messageOf } from '../failure.ts';
+import { Failure } from '../failure.ts';
 import type { Workspace } from './workspace.ts';
 
 const run = promisify(execFile);

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { request } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
-import { messageOf } from '../failure.ts';
+import { messageOf } from '../../core/model/values.ts';
 import type { Progress } from '../progress.ts';
 import { choosePort } from './ports.ts';
 import { CADDY, find, hasApt, install, isRoot, NFT, WG } from './programs.ts';

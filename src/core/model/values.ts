@@ -60,3 +60,16 @@ export function fieldText(value: unknown, field: string): string | undefined {
   const text = isRecord(value) ? value[field] : undefined;
   return typeof text === 'string' ? text.slice(0, MAX_FIELD_TEXT) : undefined;
 }
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** Undefined for text that is no JSON. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

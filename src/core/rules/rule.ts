@@ -53,10 +53,14 @@ export function invalid(
   return reject(code, { field, received: received(value), expected, why });
 }
 
-export function firstRejection<Input>(rules: readonly Rule<Input>[], input: Input): Rejection | undefined {
+/** The first refusal in the order of the list. */
+export function firstRejection<Args extends readonly unknown[]>(
+  rules: readonly ((...args: Args) => Rejection | undefined)[],
+  ...args: Args
+): Rejection | undefined {
   for (const rule of rules) {
-    const rejection = rule(input);
-    if (rejection) return rejection;
+    const rejection = rule(...args);
+    if (rejection !== undefined) return rejection;
   }
   return undefined;
 }

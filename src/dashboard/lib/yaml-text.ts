@@ -1,4 +1,4 @@
-import { isRecord } from '../../core/model/values.ts';
+import { isRecord, messageOf } from '../../core/model/values.ts';
 import { isNode, LineCounter, parseDocument, stringify } from 'yaml';
 import { fieldSteps } from './rejection.ts';
 import type { Draft } from './draft.ts';
@@ -21,7 +21,7 @@ export function readYaml(text: string): YamlReading {
   try {
     value = document.toJS({ maxAliasCount: 0 });
   } catch (cause) {
-    return { problem: { line: 1, message: cause instanceof Error ? cause.message : String(cause) } };
+    return { problem: { line: 1, message: messageOf(cause) } };
   }
   if (!isRecord(value)) return { problem: { line: 1, message: 'A description is a map of fields.' } };
   return { draft: value };

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { messageOf } from '../../core/model/values.ts';
 import type { ServerMessage, StreamOperation } from '../../core/protocol/agent-protocol.ts';
 import {
   type PeerAnswer,
@@ -199,7 +200,7 @@ class ForwardedStream {
       }
       throw new Error('the connection ended');
     } catch (error) {
-      this.fail(error instanceof Error ? error.message : String(error));
+      this.fail(messageOf(error));
     }
   }
 

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { isRecord, parseJson } from '../../core/model/values.ts';
 import { isDigest } from '../../core/model/image-reference.ts';
 
 const INDEX_TYPES: ReadonlySet<string> = new Set([
@@ -32,12 +33,12 @@ export type Manifest =
 
 /** Undefined: the body is no manifest, so whatever answered is no registry. Foreign URLs in it are never read. */
 export function readManifest(body: Buffer): Manifest | undefined {
-  const document = parseJson(body);
-  if (!isObject(document) || document['schemaVersion'] !== 2) return undefined;
+  const document = parseJson(body.toString('utf8'));
+  if (!isRecord(document) || document['schemaVersion'] !== 2) return undefined;
   const { manifests, config, layers } = document;
   if (Array.isArray(manifests))
     return { kind: 'index', children: manifests.flatMap((entry) => readChild(entry)) };
-  return isObject(config) && Array.isArray(layers) ? { kind: 'image' } : undefined;
+  return isRecord(config) && Array.isArray(layers) ? { kind: 'image' } : undefined;
 }
 
 export function digestOf(body: Buffer): string {
@@ -55,31 +56,19 @@ export function runsOn(child: IndexChild, wanted: string): boolean {
 
 /** The codes of an error answer of the distribution API; empty if the body is none. */
 export function errorCodes(body: Buffer): readonly string[] {
-  const document = parseJson(body);
-  if (!isObject(document) || !Array.isArray(document['errors'])) return [];
+  const document = parseJson(body.toString('utf8'));
+  if (!isRecord(document) || !Array.isArray(document['errors'])) return [];
   return document['errors'].flatMap((entry) =>
-    isObject(entry) && typeof entry['code'] === 'string' ? [entry['code']] : [],
+    isRecord(entry) && typeof entry['code'] === 'string' ? [entry['code']] : [],
   );
 }
 
 function readChild(entry: unknown): readonly IndexChild[] {
-  if (!isObject(entry) || typeof entry['digest'] !== 'string' || !isDigest(entry['digest'])) return [];
+  if (!isRecord(entry) || typeof entry['digest'] !== 'string' || !isDigest(entry['digest'])) return [];
   const { digest, platform } = entry;
-  if (!isObject(platform)) return [{ digest }];
+  if (!isRecord(platform)) return [{ digest }];
   const { os, architecture, variant } = platform;
   if (typeof os !== 'string' || typeof architecture !== 'string') return [];
   const suffix = typeof variant === 'string' && variant !== '' ? `/${variant}` : '';
   return [{ digest, platform: `${os}/${architecture}${suffix}` }];
-}
-
-export function parseJson(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString('utf8'));
-  } catch {
-    return undefined;
-  }
-}
-
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

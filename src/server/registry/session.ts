@@ -1,9 +1,10 @@
+import { isRecord, parseJson } from '../../core/model/values.ts';
 import type { TenantId } from '../../core/model/ids.ts';
 import { type Challenge, parseChallenges, trustedRealm } from './challenge.ts';
 import type { RegistryCredentials } from './credentials.ts';
 import type { DialAnswer, Dialer, DialRequest } from './dialer.ts';
 import { parseUrl } from './destinations.ts';
-import { ACCEPT, isObject, parseJson } from './manifest.ts';
+import { ACCEPT } from './manifest.ts';
 
 /** Why a registry gave no answer to judge by. */
 export type Obstacle =
@@ -101,8 +102,8 @@ export function createRegistrySession(options: SessionOptions): RegistrySession 
     const answer = await dialer.request(realm, request);
     if (!answer.ok) return 'silent';
     if (isRefusal(answer)) return refusalOf({ credentials, ...(denied === undefined ? {} : { denied }) });
-    const document = answer.status === 200 ? parseJson(answer.body) : undefined;
-    const token = isObject(document) ? (document['token'] ?? document['access_token']) : undefined;
+    const document = answer.status === 200 ? parseJson(answer.body.toString('utf8')) : undefined;
+    const token = isRecord(document) ? (document['token'] ?? document['access_token']) : undefined;
     if (typeof token !== 'string' || !TOKEN.test(token)) return 'silent';
     authorization = `Bearer ${token}`;
     return undefined;

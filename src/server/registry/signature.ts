@@ -1,7 +1,7 @@
 import { constants, type KeyObject, verify } from 'node:crypto';
 import { bundleFromJSON, isBundleWithDsseEnvelope, isBundleWithPublicKey } from '@sigstore/bundle';
 import { type SignedEntity, toSignedEntity, Verifier } from '@sigstore/verify';
-import { isObject, parseJson } from './manifest.ts';
+import { isRecord, parseJson } from '../../core/model/values.ts';
 
 /** Something that claims to be a signature of an image: the digest that it names, and whether a key made it. */
 export interface ImageSignature {
@@ -16,9 +16,9 @@ const SIGNATURE_PREDICATE = 'https://sigstore.dev/cosign/sign/v1';
 
 /** The payload that cosign signs, with the signature beside it. Undefined: it is something else. */
 export function simpleSignature(payload: Buffer, signature: string): ImageSignature | undefined {
-  const document = parseJson(payload);
-  const critical = isObject(document) ? document['critical'] : undefined;
-  if (!isObject(critical) || critical['type'] !== PAYLOAD_TYPE || !isObject(critical['image']))
+  const document = parseJson(payload.toString('utf8'));
+  const critical = isRecord(document) ? document['critical'] : undefined;
+  if (!isRecord(critical) || critical['type'] !== PAYLOAD_TYPE || !isRecord(critical['image']))
     return undefined;
   const digest = critical['image']['docker-manifest-digest'];
   if (typeof digest !== 'string') return undefined;
@@ -39,7 +39,7 @@ function verifies(payload: Buffer, signature: Buffer, key: KeyObject): boolean {
 /** A bundle of Sigstore that a key signed; its proofs of a transparency log are not needed where the key is known. */
 export function bundleSignature(text: Buffer): ImageSignature | undefined {
   try {
-    const bundle = bundleFromJSON(parseJson(text));
+    const bundle = bundleFromJSON(parseJson(text.toString('utf8')));
     if (!isBundleWithDsseEnvelope(bundle) || !isBundleWithPublicKey(bundle)) return undefined;
     const digest = statedDigest(bundle.content.dsseEnvelope.payload);
     if (digest === undefined) return undefined;
@@ -64,13 +64,13 @@ function isSignedBy(entity: SignedEntity, key: KeyObject): boolean {
 }
 
 function statedDigest(payload: Buffer): string | undefined {
-  const statement = parseJson(payload);
-  if (!isObject(statement) || statement['_type'] !== STATEMENT_TYPE) return undefined;
+  const statement = parseJson(payload.toString('utf8'));
+  if (!isRecord(statement) || statement['_type'] !== STATEMENT_TYPE) return undefined;
   if (statement['predicateType'] !== SIGNATURE_PREDICATE) return undefined;
   const subjects: unknown = statement['subject'];
   // One subject: a list would let one signature cover images that were never checked.
   const subject: unknown = Array.isArray(subjects) && subjects.length === 1 ? subjects[0] : undefined;
-  const digests = isObject(subject) ? subject['digest'] : undefined;
-  const hex = isObject(digests) ? digests['sha256'] : undefined;
+  const digests = isRecord(subject) ? subject['digest'] : undefined;
+  const hex = isRecord(digests) ? digests['sha256'] : undefined;
   return typeof hex === 'string' ? `sha256:${hex}` : undefined;
 }

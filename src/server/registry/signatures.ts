@@ -1,5 +1,6 @@
+import { isRecord, parseJson } from '../../core/model/values.ts';
 import { type ImageReference, isDigest } from '../../core/model/image-reference.ts';
-import { errorCodes, isObject, parseJson } from './manifest.ts';
+import { errorCodes } from './manifest.ts';
 import type { RegistrySession } from './session.ts';
 import { bundleSignature, type ImageSignature, simpleSignature } from './signature.ts';
 
@@ -42,11 +43,11 @@ export async function readSignatures(
     throw new SignaturesUnreadableError(`status ${answer.status}`);
   };
   const manifest = async (revision: string) =>
-    parseJson((await read(`manifests/${revision}`, MAX_MANIFEST_BYTES)) ?? Buffer.alloc(0));
+    parseJson((await read(`manifests/${revision}`, MAX_MANIFEST_BYTES))?.toString('utf8') ?? '');
   const tag = digest.replace(':', '-');
   const beside = layersOf(await manifest(`${tag}.sig`));
   const listed = await read(`referrers/${digest}`, MAX_MANIFEST_BYTES);
-  const index = listed === undefined ? await manifest(tag) : parseJson(listed);
+  const index = listed === undefined ? await manifest(tag) : parseJson(listed.toString('utf8'));
   const layers = [...beside];
   for (const one of referrersOf(index)) layers.push(...layersOf(await manifest(one)));
   const signatures: ImageSignature[] = [];
@@ -64,13 +65,13 @@ function signatureOf(layer: Layer, blob: Buffer): ImageSignature | undefined {
 
 /** Newest last, as cosign appends them. */
 function layersOf(manifest: unknown): readonly Layer[] {
-  const layers = isObject(manifest) ? manifest['layers'] : undefined;
+  const layers = isRecord(manifest) ? manifest['layers'] : undefined;
   if (!Array.isArray(layers)) return [];
   return layers.slice(-MAX_SIGNATURES).flatMap((entry: unknown) => {
-    if (!isObject(entry)) return [];
+    if (!isRecord(entry)) return [];
     const { mediaType: type, digest, annotations } = entry;
     if (typeof type !== 'string' || typeof digest !== 'string' || !isDigest(digest)) return [];
-    const signature = isObject(annotations) ? annotations[SIMPLE_ANNOTATION] : undefined;
+    const signature = isRecord(annotations) ? annotations[SIMPLE_ANNOTATION] : undefined;
     if (type === SIMPLE_LAYER && typeof signature === 'string') return [{ type, digest, signature }];
     return type.startsWith(BUNDLE_LAYER) ? [{ type, digest, signature: '' }] : [];
   });
@@ -78,7 +79,7 @@ function layersOf(manifest: unknown): readonly Layer[] {
 
 /** Those that may be signatures; other things that refer to an image are many and large. */
 function referrersOf(index: unknown): readonly string[] {
-  const manifests = isObject(index) ? index['manifests'] : undefined;
+  const manifests = isRecord(index) ? index['manifests'] : undefined;
   if (!Array.isArray(manifests)) return [];
   // Where cosign keeps the list itself, it names the type of the empty configuration instead of the artifact's.
   const isSignature = (type: unknown): boolean =>
@@ -87,7 +88,7 @@ function referrersOf(index: unknown): readonly string[] {
     (typeof type === 'string' && (type.startsWith(BUNDLE_LAYER) || type.includes('cosign')));
   return manifests
     .flatMap((entry: unknown) => {
-      if (!isObject(entry) || !isSignature(entry['artifactType'])) return [];
+      if (!isRecord(entry) || !isSignature(entry['artifactType'])) return [];
       const { digest } = entry;
       return typeof digest === 'string' && isDigest(digest) ? [digest] : [];
     })

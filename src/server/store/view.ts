@@ -1,4 +1,4 @@
-import { isRecord } from '../../core/model/values.ts';
+import { isRecord, messageOf } from '../../core/model/values.ts';
 import type { TenantId } from '../../core/model/ids.ts';
 import type { Stock } from '../../core/model/quota.ts';
 import { Collection, type Stored } from './collection.ts';
@@ -127,9 +127,7 @@ export class StoreView {
   #relist(): void {
     if (this.#closed) return;
     this.#list().catch((error: unknown) => {
-      this.#options.onProblem(
-        `listing the store failed: ${error instanceof Error ? error.message : String(error)}`,
-      );
+      this.#options.onProblem(`listing the store failed: ${messageOf(error)}`);
       setTimeout(() => this.#relist(), RELIST_DELAY_MS).unref();
     });
   }

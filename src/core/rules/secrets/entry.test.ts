@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { firstRejection } from '../rule.ts';
 import type { SecretBearingDraft, SecretDraft } from '../../contract/secret-draft.ts';
 import { DEFAULT_SECRET_POLICY } from '../../model/secret-limits.ts';
-import { firstRejection } from './place.ts';
 import { secretRules } from './list.ts';
 
 const GOOD: SecretDraft = { name: 'DB', vault_path: 'resources/db', anchor: 'external', rotation: 'restart' };

@@ -1,3 +1,4 @@
+import { firstRejection } from '../rule.ts';
 import type { SecretBearingDraft, SecretDraft } from '../../contract/secret-draft.ts';
 import { parseAnchor } from '../../model/secret-anchor.ts';
 import type { SecretPolicy } from '../../model/secret-limits.ts';
@@ -9,7 +10,7 @@ import { received, redacted } from '../../rejections/redaction.ts';
 import { checkGenerate } from './generate.ts';
 import { checkProvidedAndGenerated, checkValues } from './material.ts';
 import { checkSplitWithin, checkVaultPath } from './path.ts';
-import { entryPlace, firstRejection } from './place.ts';
+import { entryPlace } from './place.ts';
 
 /** What the rules of one entry ask about the others; made once, because a body holds many thousands of entries. */
 interface Siblings {

@@ -1,5 +1,6 @@
 import { Buffer as Bytes } from 'node:buffer';
 import { describe, expect, it } from 'vitest';
+import { firstRejection } from '../rule.ts';
 import type { GenerateDraft } from '../../contract/secret-draft.ts';
 import {
   DEFAULT_SECRET_POLICY as POLICY,
@@ -7,7 +8,7 @@ import {
   encodedLength,
 } from '../../model/secret-limits.ts';
 import { bytesRange, checkGenerate } from './generate.ts';
-import { entryPlace, firstRejection, WRITE_PLACE } from './place.ts';
+import { entryPlace, WRITE_PLACE } from './place.ts';
 import { secretWriteRules } from './write.ts';
 
 const keys = ['password'];

@@ -1,3 +1,4 @@
+import { firstRejection } from '../rule.ts';
 import {
   type GenerateDraft,
   generatedKeys,
@@ -21,7 +22,7 @@ import { isSecretKey } from '../../model/secret-template.ts';
 import { memberField } from '../../rejections/redaction.ts';
 import { reject } from '../../rejections/reject.ts';
 import type { Rejection } from '../../rejections/rejection.ts';
-import { firstRejection, type Place, utf8Bytes } from './place.ts';
+import { type Place, utf8Bytes } from './place.ts';
 
 /** `block` is the path of what is judged: the whole block, or what it says of one key. */
 type BlockPlace = Place & { readonly block: string };

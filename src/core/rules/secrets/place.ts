@@ -1,4 +1,3 @@
-import type { Rejection } from '../../rejections/rejection.ts';
 import { received, redacted } from '../../rejections/redaction.ts';
 
 /** Where a rule looks: the prefix of its field paths, and how a refused value may be shown there. */
@@ -16,16 +15,4 @@ export const WRITE_PLACE: Place = { prefix: '', show: redacted };
 
 export function utf8Bytes(text: string): number {
   return new TextEncoder().encode(text).length;
-}
-
-/** The first refusal in the order of the list. */
-export function firstRejection<Args extends readonly unknown[]>(
-  rules: readonly ((...args: Args) => Rejection | undefined)[],
-  ...args: Args
-): Rejection | undefined {
-  for (const rule of rules) {
-    const rejection = rule(...args);
-    if (rejection !== undefined) return rejection;
-  }
-  return undefined;
 }

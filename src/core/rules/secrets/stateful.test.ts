@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
+import { firstRejection } from '../rule.ts';
 import type { SecretReference, VolumeMount } from '../../model/deployment.ts';
 import type { VolumeType } from '../../model/volume.ts';
 import { checkAnchoredKept } from './anchored.ts';
 import { type SecretFacts, statefulSecretRules } from './list.ts';
 import { checkResourceName } from './path.ts';
 import { checkNothingPersists } from './persist-guard.ts';
-import { firstRejection } from './place.ts';
 import { rotationRejection } from './rotation.ts';
 
 const NO_FACTS: SecretFacts = { namespaceOf: new Map(), volumeTypeOf: new Map(), knownKeys: new Map() };

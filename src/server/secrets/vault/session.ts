@@ -1,3 +1,4 @@
+import { messageOf } from '../../../core/model/values.ts';
 import { SecretValue } from '../../../core/model/secret-value.ts';
 import { failure, type SecretFailure } from '../port.ts';
 import { count, failureOf, isNamespaceMissing, isSuccess, member, text } from './answers.ts';
@@ -189,7 +190,7 @@ export function createVaultSession(
         try {
           reread();
         } catch (error) {
-          return failure('denied', error instanceof Error ? error.message : String(error));
+          return failure('denied', messageOf(error));
         }
       }
       if (isLive(grant)) return { ok: true, token: grant.token };

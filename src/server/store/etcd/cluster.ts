@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { messageOf } from '../../../core/model/values.ts';
 import { KvUnavailableError } from '../kv.ts';
 import { backOffMs } from './back-off.ts';
 import { errorOf, type Fault, faultOf } from './fault.ts';
@@ -224,7 +225,7 @@ export class EtcdCluster {
 
   #wireError(error: unknown): WireError {
     if (error instanceof WireError) return error;
-    const text = error instanceof Error ? error.message : String(error);
+    const text = messageOf(error);
     return new WireError(CODE.unavailable, text, !this.#closed);
   }
 

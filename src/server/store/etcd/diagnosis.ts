@@ -1,3 +1,4 @@
+import { messageOf } from '../../../core/model/values.ts';
 import type { KvStatus } from '../kv.ts';
 import type { EtcdCluster } from './cluster.ts';
 import { METHODS } from './messages.ts';
@@ -5,7 +6,7 @@ import { ALARM, readAlarms } from './space.ts';
 
 /** What is wrong, for an operator. The caller has just seen a linearizable read fail with `error`. */
 async function describeFailure(cluster: EtcdCluster, error: unknown): Promise<string> {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   const { members } = cluster;
   const answers = await Promise.allSettled(
     members.map((member) => cluster.callMember(member, METHODS.status, {}, cluster.timeoutMs / 2)),

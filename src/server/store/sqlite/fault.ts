@@ -1,4 +1,5 @@
 import { statfsSync } from 'node:fs';
+import { messageOf } from '../../../core/model/values.ts';
 
 /** What kept the database from doing its work: no space, damaged content, or the disk failing some other way. */
 export type FaultKind = 'full' | 'damaged' | 'failed';
@@ -29,7 +30,7 @@ const nearlyFullBytes = 256 * 1024;
 export function describeFault(error: unknown, database: string, dir: string): StoreFault {
   const code = sqliteCode(error);
   const primary = code & 0xff;
-  const cause = error instanceof Error ? error.message : String(error);
+  const cause = messageOf(error);
   if (
     error instanceof DamageError ||
     primary === SQLITE_CORRUPT ||

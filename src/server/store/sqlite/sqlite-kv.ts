@@ -1,4 +1,5 @@
 import { existsSync, statSync } from 'node:fs';
+import { messageOf } from '../../../core/model/values.ts';
 import { checkCommit } from '../commit-check.ts';
 import { type Kv, KvCompactedError, type KvStatus, KvUnavailableError } from '../kv.ts';
 import { createWatchers } from '../watchers.ts';
@@ -116,7 +117,7 @@ export async function beginSqliteKv(options: SqliteKvOptions): Promise<SqliteKv>
       return {
         kind: 'sqlite',
         connected: false,
-        problem: error instanceof Error ? error.message : String(error),
+        problem: messageOf(error),
       };
     }
   }
