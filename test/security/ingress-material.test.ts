@@ -9,6 +9,7 @@ import type { ScriptedAgent } from '../support/agents/scripted-agent.ts';
 const INGRESS = { caddy: 'v2.6.2', http: 80, https: 443 };
 const MESH = { publicKey: `${'A'.repeat(43)}=`, port: 51820, addresses: ['192.0.2.1'] };
 const PEM = { certificate: '-----BEGIN CERTIFICATE-----', key: '-----BEGIN PRIVATE KEY-----' };
+const features = ['renewals'];
 const CERTIFICATE = 'certificate/web/web.example.com';
 const ACCOUNT = 'acme/0123/account';
 
@@ -44,7 +45,6 @@ beforeAll(async () => {
     ingress: [{ host: 'web.example.com', port: 80, tls: { vault_path: 'resources/web-cert' } }],
   });
   await deploy(bank.call, 'web', { ingress: [{ host: 'web.example.com', port: 80 }] });
-  const features = ['renewals'];
   ingress = (await flow.connected('in-1', shop, {}, { ingress: INGRESS, mesh: MESH, features })).agent;
   plain = (await flow.connected('plain-1', shop)).agent;
   foreign = (await flow.connected('in-2', bank, {}, { ingress: INGRESS, mesh: MESH })).agent;
@@ -217,6 +217,21 @@ describe('a certificate of an authority', () => {
     expect(await eventKinds(shop.call, 'Deployment/auto', ['certificate.'])).toEqual(['certificate.revoked']);
     const { body: audit } = await shop.call('GET', '/api/v1/audit');
     expect(audit.map((one: { action: string }) => one.action)).toContain('deployment.certificate_revoked');
+  });
+
+  it('is on record as asked for, also when the node ends before it has answered', async () => {
+    const lines = async () => {
+      const { body } = await shop.call('GET', '/api/v1/audit?limit=1000');
+      return body.filter((one: { action: string }) => one.action === 'deployment.certificate_revoked').length;
+    };
+    const before = await lines();
+    const { agent } = await flow.connected('in-0', shop, {}, { ingress: INGRESS, mesh: MESH, features });
+    const answer = shop.call('POST', REVOKE);
+    await agent.next('request', ({ operation }) => operation.kind === 'certificate-revoke');
+    agent.close();
+    expect((await answer).status).toBe(503);
+    expect(await lines()).toBe(before + 1);
+    expect((await shop.call('DELETE', '/api/v1/nodes/in-0')).status).toBeLessThan(300);
   });
 
   attack('a viewer', 'has the certificate of a host revoked', async () => {

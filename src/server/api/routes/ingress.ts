@@ -49,15 +49,24 @@ function notIssued(host: string, why: string): Rejection {
   return reject('ingress_certificate_not_issued', { field: 'host', received: received(host), why });
 }
 
-async function record(
+/** Asked for before the node acts on it: whatever becomes of the answer, what may have been revoked is on record. */
+async function audit({ journal }: Admission, { store, caller }: RequestFor<Revoke>, deployment: string) {
+  const transaction = store.transaction();
+  journal.audit(transaction, store.tenantId, caller, 'deployment.certificate_revoked', {
+    kind: 'Deployment',
+    name: deployment,
+  });
+  await store.commit(transaction);
+}
+
+async function publish(
   { journal }: Admission,
-  { store, caller }: RequestFor<Revoke>,
+  { store }: RequestFor<Revoke>,
   deployment: string,
   news: { readonly message: string; readonly details: Readonly<Record<string, unknown>> },
 ): Promise<void> {
   const transaction = store.transaction();
   const subject = { kind: 'Deployment', name: deployment } as const;
-  journal.audit(transaction, store.tenantId, caller, 'deployment.certificate_revoked', subject);
   journal.event(transaction, store.tenantId, { kind: 'certificate.revoked', subject, ...news });
   await store.commit(transaction);
 }
@@ -79,6 +88,7 @@ async function revoke(
     );
   const away = unfit(store, dispatch, node);
   if (away) return away;
+  await audit(admission, request, deployment);
   const operation = { kind: 'certificate-revoke', host } as const;
   const answer = await asked(dispatch, store.tenantId, node, operation, DEADLINE_MS);
   if (typeof answer === 'string')
@@ -94,7 +104,7 @@ async function revoke(
   await Promise.all(others.map((other) => asked(dispatch, store.tenantId, other, operation)));
   const [issuer, notAfter] = ['issuer', 'notAfter'].map((field) => fieldText(answer[0], field));
   const revoked = { host, node, ...(issuer && { issuer }), ...(notAfter && { notAfter }) };
-  await record(admission, request, deployment, {
+  await publish(admission, request, deployment, {
     message: `the certificate of ${issuer ?? 'the authority'} for ${host} was revoked; ${node} asks for another`,
     details: revoked,
   });

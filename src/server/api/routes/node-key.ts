@@ -14,7 +14,10 @@ import { asked, unfit } from './agent-answers.ts';
 type Rotate = typeof NODES.rotateKey;
 const asKey = exactly<AnswerOf<Rotate>>();
 
-/** The agent makes the key and tells it with its next report, like every fact of its node; nothing is stored here but that it was asked. */
+/**
+ * The agent makes the key and tells it with its next report, like every fact of its node; nothing is stored here but that it was asked,
+ * before it acts: whatever becomes of the answer, that is on record.
+ */
 export async function rotateKey(
   { admission: { journal } }: NodeAdmission,
   dispatch: Dispatch,
@@ -23,6 +26,10 @@ export async function rotateKey(
   if (store.get('nodes', idOf('nodes', name)) === undefined) return nodeNotFound(name);
   const away = unfit(store, dispatch, name);
   if (away) return away;
+  const subject = { kind: 'Node', name } as const;
+  const asking = store.transaction();
+  journal.audit(asking, store.tenantId, caller, 'node.key_rotated', subject);
+  await store.commit(asking);
   const answer = await asked(dispatch, store.tenantId, name, { kind: 'mesh-key-renew' });
   if (typeof answer === 'string')
     return reject('node_key_not_renewed', {
@@ -31,8 +38,6 @@ export async function rotateKey(
       why: `${received(answer)}.`,
     });
   const transaction = store.transaction();
-  const subject = { kind: 'Node', name } as const;
-  journal.audit(transaction, store.tenantId, caller, 'node.key_rotated', subject);
   journal.event(transaction, store.tenantId, {
     kind: 'node.key_rotated',
     subject,
