@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core';
-import { buildDashboard, openPage, signIn, startBrowser } from '../test/support/harness/browser.ts';
+import { openPage, signIn, startBrowser } from '../test/support/harness/browser.ts';
+import { buildAll } from '../test/support/harness/built.ts';
 import { ensurePackages } from '../test/support/harness/packages.ts';
 import { pushImage, startRegistry } from '../test/support/harness/registry.ts';
 import { enrol } from './support/enrol.ts';
@@ -42,7 +43,7 @@ async function framesOf(page: Page, list: string): Promise<{ gaps: number[]; row
 }
 
 ensurePackages(['chromium']);
-buildDashboard();
+buildAll();
 const registry = await startRegistry();
 const server = await startServerProcess();
 const browser = await startBrowser();

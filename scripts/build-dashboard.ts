@@ -1,8 +1,8 @@
-import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
-import { build } from 'vite';
 import { ROOT } from './run.ts';
+import { filesOf, isStale } from './stale.ts';
 
 /**
  * The dashboard as the control plane serves it: `dist/dashboard`, each file also compressed, and last `built.json`, without
@@ -12,19 +12,6 @@ const FOLDER = join(ROOT, 'dist/dashboard');
 const MARK = join(FOLDER, 'built.json');
 const SOURCES = ['src/dashboard', 'src/sdk', 'src/core', 'package-lock.json', 'scripts/build-dashboard.ts'];
 const COMPRESSED = /\.(?:html|js|css|svg)$/;
-
-function filesOf(path: string): string[] {
-  if (statSync(path).isFile()) return [path];
-  return readdirSync(path, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name));
-}
-
-function isStale(): boolean {
-  const built = statSync(MARK, { throwIfNoEntry: false })?.mtimeMs;
-  if (built === undefined) return true;
-  return SOURCES.flatMap((path) => filesOf(join(ROOT, path))).some((file) => statSync(file).mtimeMs > built);
-}
 
 /** Compressed beside each file, so that the control plane only sends. */
 function compress(folder: string): Readonly<Record<string, number>> {
@@ -55,7 +42,8 @@ function replaceWith(folder: string): void {
 }
 
 async function main(): Promise<void> {
-  if (process.argv.includes('--if-stale') && !isStale()) return;
+  if (process.argv.includes('--if-stale') && !isStale(MARK, SOURCES)) return;
+  const { build } = await import('vite');
   // Of the caller otherwise, and a test would build what is meant for development.
   process.env['NODE_ENV'] = 'production';
   const outDir = `${FOLDER}-${process.pid}`;

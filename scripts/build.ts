@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT, runTool } from './run.ts';
 
@@ -9,8 +9,9 @@ interface Step {
   readonly run: () => number;
 }
 
-/** Types of `berth/client`. They are read by compilers alone: what indents the deep ones is three quarters of their bytes. */
+/** Types of `berth/client`, beside its code and in `core`. They are read by compilers alone: what indents the deep ones is three quarters of their bytes. */
 function clientTypes(): number {
+  rmSync(join(DIST, 'core'), { recursive: true, force: true });
   const status = runTool('tsc', ['-p', 'tsconfig.client.json']);
   for (const entry of readdirSync(DIST, { recursive: true, withFileTypes: true })) {
     if (!entry.name.endsWith('.d.ts')) continue;
@@ -20,20 +21,20 @@ function clientTypes(): number {
   return status;
 }
 
+const script = (name: string, ...args: readonly string[]): number =>
+  runTool('node', [join(ROOT, 'scripts', name), ...args]);
+
 /**
- * What an installation runs: everything below `dist`, which is what the package carries besides `bin`. Node does not strip
- * types under node_modules, so the sources are emitted as JavaScript. A part with a build of its own adds a step that
- * writes into a folder of `dist`; each step finds the folder as the steps before it left it.
+ * What an installation runs: everything below `dist`, which is what the package carries besides `bin`. A part with a build of its own adds
+ * a step that writes into a folder of `dist`; each step finds the folder as the steps before it left it. Programs and dashboard replace
+ * themselves: a control plane of this checkout may be running from them.
  */
 const STEPS: readonly Step[] = [
-  { name: 'programs', run: () => runTool('tsc', ['-p', 'tsconfig.build.json']) },
+  { name: 'programs', run: () => script('build-programs.ts') },
   { name: 'types of the client', run: clientTypes },
-  { name: 'dashboard', run: () => runTool('node', [join(ROOT, 'scripts/build-dashboard.ts'), '--if-stale']) },
+  { name: 'dashboard', run: () => script('build-dashboard.ts', '--if-stale') },
 ];
 
-// The dashboard replaces itself, and a control plane of this checkout may be serving it.
-for (const name of existsSync(DIST) ? readdirSync(DIST) : [])
-  if (name !== 'dashboard') rmSync(join(DIST, name), { recursive: true, force: true });
 for (const { name, run } of STEPS) {
   process.stdout.write(`── ${name}\n`);
   const status = run();

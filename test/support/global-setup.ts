@@ -1,5 +1,5 @@
-import { buildDashboard } from './harness/browser.ts';
 import { keepEgress } from './egress-traces.ts';
+import { buildAll } from './harness/built.ts';
 import { ALL_PACKAGES, ensurePackages } from './harness/packages.ts';
 
 /** Of each project of the run. */
@@ -8,7 +8,7 @@ const endings: (() => void)[] = [];
 /** Once per run, before any worker: two workers must not run the package manager or the same build at the same time. */
 export function setup(): void {
   ensurePackages(ALL_PACKAGES);
-  buildDashboard();
+  buildAll();
   endings.push(keepEgress());
 }
 

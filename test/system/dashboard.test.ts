@@ -1,6 +1,6 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { buildDashboard, openPage, signIn, startBrowser } from '../support/harness/browser.ts';
+import { openPage, signIn, startBrowser } from '../support/harness/browser.ts';
 import { type ControlPlane, startControlPlane } from '../support/harness/control-plane.ts';
 import { NodeFlow } from '../support/harness/node-flow.ts';
 import { obligingAgent } from '../support/agents/obliging-agent.ts';
@@ -12,7 +12,6 @@ let flow: NodeFlow;
 let browser: Browser;
 
 beforeAll(async () => {
-  buildDashboard();
   plane = await startControlPlane();
   shop = await plane.tenant('shop');
   flow = new NodeFlow(plane);

@@ -1,11 +1,8 @@
-import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import type { Lan } from './lan.ts';
 
-const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const FLAGS = [
   '--headless',
   '--no-sandbox',
@@ -16,11 +13,6 @@ const FLAGS = [
   '--disable-component-update',
   '--disable-sync',
 ];
-
-/** The dashboard as a checkout serves it; built when a source is newer than the last build. */
-export function buildDashboard(): void {
-  execFileSync(process.execPath, ['scripts/build-dashboard.ts', '--if-stale'], { cwd: ROOT, stdio: 'pipe' });
-}
 
 export function startBrowser(): Promise<Browser> {
   return chromium.launch({ executablePath: '/usr/bin/chromium', args: FLAGS });

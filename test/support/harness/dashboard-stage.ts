@@ -1,14 +1,6 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { expect } from 'vitest';
-import {
-  buildDashboard,
-  openPage,
-  type PageOptions,
-  signIn,
-  startBrowser,
-  type WatchedPage,
-  watchPage,
-} from './browser.ts';
+import { openPage, type PageOptions, signIn, startBrowser, type WatchedPage, watchPage } from './browser.ts';
 import { type ControlPlane, startControlPlane } from './control-plane.ts';
 import { agentKey } from '../agents/scripted-agent.ts';
 import { nodeFacts, NodeFlow } from './node-flow.ts';
@@ -36,7 +28,6 @@ export const IMAGE = 'localhost:1/shop/web:1.0.0';
 export async function dashboardStage(
   environment: Readonly<Record<string, string>> = {},
 ): Promise<DashboardStage> {
-  buildDashboard();
   const plane = await startControlPlane([], { BERTH_TIMERS_SETTLE: '100ms', ...environment });
   const shop = await plane.tenant('shop');
   const flow = new NodeFlow(plane);

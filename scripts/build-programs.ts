@@ -1,0 +1,104 @@
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import type { Plugin } from 'rolldown';
+import { ROOT } from './run.ts';
+import { filesOf, isStale } from './stale.ts';
+
+/**
+ * The programs as an installation runs them, and a checkout while no source is newer: each program is one file, with what several share in
+ * `chunks`, because hundreds of small modules are what a start would spend its time on. Dependencies stay what npm installs. Files that are
+ * started by their name stand where the sources have them. Last comes `built.json`, without which the build does not count. With
+ * `--if-stale` nothing is done while no source is newer than the last build.
+ */
+const SRC = join(ROOT, 'src');
+const DIST = join(ROOT, 'dist');
+const MARK = join(DIST, 'built.json');
+/** Code of the build as Node compiled it, kept by `bin/berth`. */
+const COMPILED = join(ROOT, 'node_modules/.cache/berth');
+/** `bin/berth` asks the same before each start. */
+const SOURCES = ['src', 'package-lock.json', 'scripts/build-programs.ts'];
+const DASHBOARD = 'src/dashboard';
+const STARTED = ['server/main', 'agent/main', 'agent/volumes/watchdog', 'cli/main', 'sdk/index'];
+const MARKED_URL = /BERTH_URL_OF\("([^"]{1,200})"\)/g;
+
+/** Besides the programs: threads, which are started by their file. */
+function entries(): Record<string, string> {
+  const threads = filesOf(SRC)
+    .filter((file) => file.endsWith('-thread.ts'))
+    .map((file) => relative(SRC, file).slice(0, -'.ts'.length));
+  return Object.fromEntries([...STARTED, ...threads].map((name) => [name, join(SRC, `${name}.ts`)]));
+}
+
+/** What npm installs beside us stays outside. Anything else that is imported and is not ours ends the build. */
+function isOutside(): (id: string) => boolean {
+  const { dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+    readonly dependencies: Readonly<Record<string, string>>;
+  };
+  const names = Object.keys(dependencies);
+  return (id) => id.startsWith('node:') || names.some((name) => id === name || id.startsWith(`${name}/`));
+}
+
+/** A module goes on to see the address that it would have by itself, whatever file it is put into: threads and files are found by it. */
+const ownAddresses: Plugin = {
+  name: 'own-addresses',
+  transform(code, id) {
+    if (!id.startsWith(`${SRC}/`) || !code.includes('import.meta.url')) return null;
+    const file = relative(SRC, id).replace(/\.ts$/, '.js');
+    // Lines stay where they are, and more is not asked of the source maps.
+    return { code: code.replaceAll('import.meta.url', `BERTH_URL_OF(${JSON.stringify(file)})`), map: null };
+  },
+  renderChunk(code, { fileName }) {
+    if (!code.includes('BERTH_URL_OF')) return null;
+    const addressed = code.replaceAll(MARKED_URL, (_, file: string) => {
+      const path = relative(dirname(fileName), file);
+      return `new URL(${JSON.stringify(path.startsWith('.') ? path : `./${path}`)}, import.meta.url).href`;
+    });
+    return { code: addressed, map: null };
+  },
+};
+
+async function bundle(folder: string): Promise<void> {
+  // Only when there is something to build: loading it takes longer than to see that there is nothing.
+  const { build } = await import('rolldown');
+  await build({
+    cwd: ROOT,
+    input: entries(),
+    platform: 'node',
+    external: isOutside(),
+    transform: { target: 'node24' },
+    plugins: [ownAddresses],
+    output: {
+      dir: folder,
+      entryFileNames: '[name].js',
+      chunkFileNames: 'chunks/[name]-[hash].js',
+      // For this checkout: the package goes without.
+      sourcemap: true,
+    },
+  });
+}
+
+async function main(): Promise<void> {
+  if (process.argv.includes('--if-stale') && !isStale(MARK, SOURCES, DASHBOARD)) return;
+  const began = new Date();
+  const folder = join(DIST, `programs-${process.pid}`);
+  mkdirSync(folder, { recursive: true });
+  try {
+    await bundle(folder);
+    const names = readdirSync(folder);
+    // Without it `bin/berth` runs the sources, so nothing starts from half a build.
+    rmSync(MARK, { force: true });
+    rmSync(COMPILED, { recursive: true, force: true });
+    for (const name of names) {
+      rmSync(join(DIST, name), { recursive: true, force: true });
+      renameSync(join(folder, name), join(DIST, name));
+    }
+    writeFileSync(MARK, `${JSON.stringify({ parts: names }, null, 2)}\n`);
+    // What was written while it was being built may be in it or not.
+    utimesSync(MARK, began, began);
+    process.stdout.write(`programs: ${filesOf(DIST).filter((file) => file.endsWith('.js')).length} files\n`);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+await main();
