@@ -32,8 +32,11 @@ function rejectionOf(interaction: Interaction | undefined): Pick<Failure, 'code'
   const content = interaction?.response?.content?.$base64 ?? '';
   try {
     const answer: unknown = JSON.parse(Buffer.from(content, 'base64').toString());
-    const { code = '', field = '', why = '' } = answer as Readonly<Record<string, string>>;
-    return { code, field, why };
+    const { code = '', field = '', why = '', rejections } = answer as Readonly<Record<string, string>>;
+    // Of a document that was only tried: that something in it is refused is the answer.
+    return Array.isArray(rejections) && rejections.length > 0
+      ? { code: 'tried', field: 'rejections', why }
+      : { code, field, why };
   } catch {
     return { code: '', field: '', why: '' };
   }

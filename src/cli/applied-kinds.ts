@@ -91,7 +91,7 @@ const network: PlanDocument = async (session, client, { name, body: { kind: _kin
   return await planOnce(session, name, {
     kind: 'network',
     stored,
-    make: (query) => client.record('POST /api/v1/networks', { query, body: unjudged(body) }),
+    make: (query) => client.written('POST /api/v1/networks', { query, body: unjudged(body) }),
   });
 };
 
@@ -104,7 +104,7 @@ const job: PlanDocument = async (session, client, { name, body }, alongside) => 
     kind: 'job',
     stored,
     make: (query) =>
-      client.record('POST /api/v1/jobs', {
+      client.written('POST /api/v1/jobs', {
         query: { ...query, ...alongsideQuery(body, alongside) },
         body: unjudged(body),
       }),
@@ -158,7 +158,7 @@ const volume: PlanDocument = async (session, client, { name, body: { kind: _kind
   return await planOnce<Volume>(session, name, {
     kind: 'volume',
     stored,
-    make: (query) => client.record('POST /api/v1/dvm/volumes', { query, body: unjudged(body) }),
+    make: (query) => client.written('POST /api/v1/dvm/volumes', { query, body: unjudged(body) }),
     made: (record) => ` (${textOf(record.id)})`,
     wait: (record) => (timeoutMs) => waitUntilReady(session, client, record, timeoutMs),
   });

@@ -10,6 +10,7 @@ import {
   RejectionError,
   type RejectionRecord,
   type StreamName,
+  type TriedName,
   UnreachableError,
 } from '../sdk/index.ts';
 import type { Target } from './context.ts';
@@ -57,6 +58,21 @@ export class Client {
     ...given: Given<CallOptions<N>>
   ): Promise<AnsweredBy<N>> {
     return (await this.reply(operation, ...given)).body;
+  }
+
+  /** A document; where it is only tried, it is refused with all that is wrong in it, not only with what comes first. */
+  async written<N extends TriedName>(operation: N, options: CallOptions<N>): Promise<SentBy<N>> {
+    const { query }: { readonly query?: { readonly dryRun?: boolean | undefined } | undefined } = options;
+    try {
+      return await this.#asking(
+        options,
+        async () => (await this.#sdk.request<SentBy<N>>(operation, options)).body,
+      );
+    } catch (error) {
+      if (!(error instanceof Refused) || query?.dryRun !== true) throw error;
+      // An older control plane does not know the question.
+      throw error.among(await this.#sdk.rejections(operation, options).catch(() => []));
+    }
   }
 
   async reply<N extends OperationName>(

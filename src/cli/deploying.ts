@@ -82,8 +82,8 @@ function send(
     body: unjudged<BodyFor<'POST /api/v1/deployments'>>(body),
   };
   return revision === undefined
-    ? client.record('POST /api/v1/deployments', said)
-    : client.record('PUT /api/v1/deployments/{name}', { ...named(name), ...said, ifMatch: revision });
+    ? client.written('POST /api/v1/deployments', said)
+    : client.written('PUT /api/v1/deployments/{name}', { ...named(name), ...said, ifMatch: revision });
 }
 
 const MARKS = { create: '+', update: '~', unchanged: '=' } as const;

@@ -34,15 +34,28 @@ export class Refused extends Error {
   readonly status: number;
   /** The document that was refused, where there may be several. */
   readonly source: string | undefined;
+  /** What else is wrong in the document. */
+  readonly others: readonly RejectionRecord[];
 
-  constructor(rejection: RejectionRecord, status: number, source?: string) {
+  constructor(
+    rejection: RejectionRecord,
+    status: number,
+    source?: string,
+    others: readonly RejectionRecord[] = [],
+  ) {
     super(rejection.code);
     this.rejection = rejection;
     this.status = status;
     this.source = source;
+    this.others = others;
   }
 
   in(source: string): Refused {
-    return new Refused(this.rejection, this.status, source);
+    return new Refused(this.rejection, this.status, source, this.others);
+  }
+
+  among(all: readonly RejectionRecord[]): Refused {
+    const others = all.filter(({ field }) => field !== this.rejection.field);
+    return new Refused(this.rejection, this.status, this.source, others);
   }
 }

@@ -8,7 +8,8 @@ import type { Terminal } from './terminal.ts';
 export function report(terminal: Terminal, error: unknown): ExitCode {
   const style = terminal.errStyle;
   if (error instanceof Refused) {
-    terminal.err(`${rejectionLines(error.rejection, style, error.source).join('\n')}\n`);
+    for (const rejection of [error.rejection, ...error.others])
+      terminal.err(`${rejectionLines(rejection, style, error.source).join('\n')}\n`);
     return EXIT.refused;
   }
   if (error instanceof Failure) {

@@ -16,8 +16,9 @@ import {
   type OperationName,
   type RejectionCode,
   type StreamName,
+  type TriedName,
 } from './operations.ts';
-import { RejectionError } from './rejection.ts';
+import { readRejection, RejectionError, type RejectionRecord } from './rejection.ts';
 import { newKey, pathOf, queryText } from './request.ts';
 import { DEFAULT_ATTEMPTS } from './retry.ts';
 
@@ -110,6 +111,18 @@ export class Client {
       if (error instanceof RejectionError && codes.includes(error.code)) return undefined;
       throw error;
     }
+  }
+
+  /** All that would be refused in a document; none: it would be taken. Nothing is stored. */
+  async rejections<N extends TriedName>(
+    operation: N,
+    options: CallOptions<N>,
+  ): Promise<readonly RejectionRecord[]> {
+    const asked: Asked = options;
+    const query = { ...asked.query, dryRun: true, all: true };
+    const tried = this.request<{ readonly rejections?: readonly unknown[] }>(operation, { ...asked, query });
+    const { body } = await tried;
+    return (body.rejections ?? []).flatMap((one) => readRejection(one) ?? []);
   }
 
   /** A list page by page, as long as there is a next one. */

@@ -11,6 +11,7 @@ export type {
   ListName,
   OperationName,
   StreamName,
+  TriedName,
 } from './operations.ts';
 export type { RejectionCode } from './operations.ts';
 export { RejectionError, rejectionOf, type RejectionRecord, UnreachableError } from './rejection.ts';

@@ -1,5 +1,5 @@
 import type { OPERATIONS } from '../core/operations/index.ts';
-import type { AnswerOf, BodyOf, ParamsOf, QueryOf } from '../core/operations/operation.ts';
+import type { AnswerOf, BodyOf, ParamsOf, QueryNameOf, QueryOf } from '../core/operations/operation.ts';
 import type { RejectionCode } from '../core/rejections/catalogue.ts';
 
 type Table = typeof OPERATIONS;
@@ -23,6 +23,11 @@ export type ListName = { [N in OperationName]: ItemOf<N> extends never ? never :
 /** Operations that answer with a stream, or do so when asked. */
 export type StreamName = {
   [N in OperationName]: Operations[N] extends { readonly lasts: string } ? N : never;
+}[OperationName];
+
+/** Operations that can say all that they refuse. */
+export type TriedName = {
+  [N in OperationName]: 'all' extends QueryNameOf<Operations[N]> ? N : never;
 }[OperationName];
 
 /** Of every call, whatever it asks for. */

@@ -1,5 +1,6 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
+import { REJECTIONS_TYPE } from '../../src/core/operations/queries.ts';
 import { openapiDocument } from '../../src/server/api/openapi.ts';
 import { apiRoutes } from '../../src/server/api/routes/index.ts';
 
@@ -57,20 +58,22 @@ class Judge {
     if (operation === undefined) return undefined;
     const { status, text } = answer;
     const type = answer.contentType?.split(';')[0];
-    const parsed = type === 'application/json' && text !== '' ? (JSON.parse(text) as unknown) : undefined;
+    const parsed = type?.endsWith('json') === true && text !== '' ? (JSON.parse(text) as unknown) : undefined;
     const code = (parsed as { readonly code?: unknown } | undefined)?.code;
     if (status >= 400 && OF_THE_EDGE.has(String(code))) return undefined;
     const documented = operation.responses[status];
     if (documented === undefined) return `${status} (${String(code)}) is not documented`;
     if (status >= 400 && documented['x-codes']?.includes(String(code)) !== true)
       return `${status} ${String(code)} is not documented`;
-    const refused = status < 300 ? this.#refusal(operation, answer.sent) : undefined;
+    // Of a document that was only tried: what is refused in it is the answer.
+    const isTaken = status < 300 && type !== REJECTIONS_TYPE;
+    const refused = isTaken ? this.#refusal(operation, answer.sent) : undefined;
     if (refused !== undefined) return `${status}, but the document refuses the body: ${refused}`;
     const content = Object.keys(documented.content ?? {});
     if (text === '' && content.length === 0) return undefined;
     if (type === undefined || !content.includes(type)) return `type ${String(type)} is not documented`;
     if (parsed === undefined) return undefined;
-    const misshapen = this.#misfit(documented, parsed);
+    const misshapen = this.#misfit(documented, parsed, type);
     return misshapen === undefined ? undefined : `${status} is not of its shape: ${misshapen}`;
   }
 
@@ -79,8 +82,8 @@ class Judge {
     return sent === undefined || requestBody === undefined ? undefined : this.#misfit(requestBody, sent);
   }
 
-  #misfit(documented: Documented, value: unknown): string | undefined {
-    const validate = this.#schema(documented);
+  #misfit(documented: Documented, value: unknown, type = 'application/json'): string | undefined {
+    const validate = this.#schema(documented, type);
     if (validate(value)) return undefined;
     return `${this.#ajv.errorsText(validate.errors)} ${JSON.stringify(validate.errors?.[0]?.params)}`;
   }
@@ -96,8 +99,8 @@ class Judge {
     return fitting.toSorted((a, b) => parameters(a) - parameters(b))[0];
   }
 
-  #schema({ content }: Documented): ValidateFunction {
-    const { schema } = content?.['application/json'] ?? { schema: {} };
+  #schema({ content }: Documented, type: string): ValidateFunction {
+    const { schema } = content?.[type] ?? { schema: {} };
     const text = JSON.stringify(schema).replaceAll('"#/', '"berth:document#/');
     const known = this.#schemas.get(text);
     if (known !== undefined) return known;

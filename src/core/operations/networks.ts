@@ -1,7 +1,7 @@
 import { network, networkWritten } from '../contract/answers/volume.ts';
 import { listOf } from '../contract/answers/field-shapes.ts';
 import { networkBody } from '../contract/network-body.ts';
-import { LIST_QUERY } from './queries.ts';
+import { ALL, LIST_QUERY } from './queries.ts';
 import { operation } from './operation.ts';
 
 export const NETWORKS = {
@@ -42,6 +42,7 @@ export const NETWORKS = {
         description: 'Run every rule and choose the node, but store nothing.',
         schema: { type: 'boolean', default: false },
       },
+      ...ALL,
     },
     body: { shape: networkBody, yaml: true, unchecked: true },
     codes: [

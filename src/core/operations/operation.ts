@@ -88,11 +88,11 @@ type ParameterValue<P> = P extends { readonly schema: { readonly enum: readonly 
       ? boolean
       : string;
 
-/** As a client gives it. */
+/** As a client gives it. What asks for all rejections has another answer, and is a call of its own. */
 export type QueryOf<O extends Operation> = {
   readonly [K in RequiredIn<QueryIn<O>>]: ParameterValue<QueryIn<O>[K]>;
 } & {
-  readonly [K in Exclude<keyof QueryIn<O>, RequiredIn<QueryIn<O>>>]?: ParameterValue<QueryIn<O>[K]>;
+  readonly [K in Exclude<keyof QueryIn<O>, RequiredIn<QueryIn<O>> | 'all'>]?: ParameterValue<QueryIn<O>[K]>;
 };
 
 type ShapeIn<O extends Operation> = O extends { readonly body: { readonly shape: infer S } } ? S : never;

@@ -24,9 +24,21 @@ export const DRY_RUN = {
   },
 } as const satisfies Parameters;
 
+/** Of the answer to a dry run that asks for all rejections: another shape than that of a document that is taken. */
+export const REJECTIONS_TYPE = 'application/vnd.berth.rejections+json';
+
+export const ALL = {
+  all: {
+    description:
+      'Of a write that is refused: look at the whole document. The answer stays the first rejection, and the header X-Berth-Rejections names all of them; with dryRun the answer is 200 with all of them, whole.',
+    schema: { type: 'boolean', default: false },
+  },
+} as const satisfies Parameters;
+
 /** Of what may refer to others that are created with it. */
 export const WRITE_QUERY = {
   ...DRY_RUN,
+  ...ALL,
   alongside: {
     description:
       'Names, with commas between them, of what the caller creates together with this: a reference to one of them is a warning while it does not exist, not a refusal.',

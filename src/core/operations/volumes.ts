@@ -1,7 +1,7 @@
 import { snapshot, volume, volumeWritten } from '../contract/answers/volume.ts';
 import { listOf } from '../contract/answers/field-shapes.ts';
 import { replicaBody, volumeBody } from '../contract/volume-body.ts';
-import { LIST_QUERY } from './queries.ts';
+import { ALL, LIST_QUERY } from './queries.ts';
 import { operation } from './operation.ts';
 
 export const VOLUMES = {
@@ -32,8 +32,9 @@ export const VOLUMES = {
         description: 'Run every rule, but store nothing.',
         schema: { type: 'boolean', default: false },
       },
+      ...ALL,
     },
-    body: { shape: volumeBody, yaml: true },
+    body: { shape: volumeBody, yaml: true, unchecked: true },
     codes: [
       'volume_binding_unavailable',
       'volume_name_invalid',

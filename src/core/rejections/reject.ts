@@ -9,3 +9,8 @@ export function reject(code: RejectionCode, parts: RejectionParts): Rejection {
 export function isRejection(value: unknown): value is Rejection {
   return isRecord(value) && value['rejected'] === true;
 }
+
+/** Of what is read or refused: the refusal. */
+export function rejectionIn(read: unknown): Rejection | undefined {
+  return isRejection(read) ? read : undefined;
+}

@@ -12,6 +12,8 @@ export interface Rejection {
   readonly status?: number;
   /** What the refusal relied on moved meanwhile: the write path decides again before it says so. Not part of the record. */
   readonly moved?: boolean;
+  /** All that is refused in the document, this one first: sent as `X-Berth-Rejections`. Not part of the record. */
+  readonly among?: readonly Pick<Rejection, 'code' | 'field'>[];
   /** Sent as `Retry-After`. Not part of the record. */
   readonly retryAfterSeconds?: number;
 }

@@ -257,16 +257,24 @@ const FACT_RULES: readonly FactRule[] = [
   accessFactRule,
 ];
 
+/** One of each rule. */
+export function* deploymentFactsRejections(
+  spec: Workload,
+  facts: DeploymentFacts,
+  judged?: Judged,
+): Generator<Rejection> {
+  for (const rule of FACT_RULES) {
+    const rejection = rule(spec, facts, judged);
+    if (rejection) yield rejection;
+  }
+}
+
 export function deploymentFactsRejection(
   spec: Workload,
   facts: DeploymentFacts,
   judged?: Judged,
 ): Rejection | undefined {
-  for (const rule of FACT_RULES) {
-    const rejection = rule(spec, facts, judged);
-    if (rejection) return rejection;
-  }
-  return undefined;
+  return deploymentFactsRejections(spec, facts, judged).next().value ?? undefined;
 }
 
 export function dependencyWarnings(spec: Workload, facts: DeploymentFacts): Warning[] {

@@ -63,12 +63,16 @@ const networkLabelsRule: Rule<NetworkDraft> = ({ labels = {} }) => {
   });
 };
 
-const RULES: readonly Rule<NetworkDraft>[] = [nameRule, driverRule, networkLabelsRule];
+export const networkRules: readonly Rule<NetworkDraft>[] = [nameRule, driverRule, networkLabelsRule];
+
+export function readNetworkShape(body: unknown): NetworkDraft | Rejection {
+  return optionRule(body) ?? readBody(networkBody, body);
+}
 
 /** Without I/O, in the documented order: options, shape, name, driver, labels. */
 export function readNetwork(body: unknown): NetworkDraft | Rejection {
-  const draft = optionRule(body) ?? readBody(networkBody, body);
-  return isRejection(draft) ? draft : (firstRejection(RULES, draft) ?? draft);
+  const draft = readNetworkShape(body);
+  return isRejection(draft) ? draft : (firstRejection(networkRules, draft) ?? draft);
 }
 
 /** A node on which the tenant can place workloads. */

@@ -7,7 +7,7 @@ import {
   type VolumeType,
 } from '../model/volume.ts';
 import { received } from '../rejections/redaction.ts';
-import { isRejection, reject } from '../rejections/reject.ts';
+import { isRejection, reject, rejectionIn } from '../rejections/reject.ts';
 import type { Rejection } from '../rejections/rejection.ts';
 import { isName } from './name.ts';
 import { isMountPath } from './volumes.ts';
@@ -103,6 +103,19 @@ const copiesRule: Rule<VolumeDraft> = ({ class: kind, replicas }) => {
 export type NewVolume = Pick<VolumeRecord, 'name' | 'class' | 'type' | 'sizeBytes'>;
 
 /** What the rules leave of a draft: in the order of the fields, the first rejection wins. */
+/** What `readVolume` reads one after the other. */
+export const volumeRules: readonly Rule<VolumeDraft>[] = [
+  (draft) => rejectionIn(readName(draft)),
+  (draft) => rejectionIn(readClass(draft)),
+  (draft) => rejectionIn(readType(draft)),
+  (draft) => {
+    const kind = readClass(draft);
+    return isRejection(kind) ? undefined : rejectionIn(readVolumeSize(kind, draft.sizeBytes));
+  },
+  copiesRule,
+  hostPathRule,
+];
+
 export function readVolume(draft: VolumeDraft): NewVolume | Rejection {
   const name = readName(draft);
   if (isRejection(name)) return name;

@@ -3,23 +3,30 @@ import { type RejectionRecord } from '../../sdk/index.ts';
 import { concerns } from '../lib/rejection.ts';
 import { RejectionNotice } from './error-notice.tsx';
 
-const RejectionContext = createContext<RejectionRecord | undefined>(undefined);
+/** Of the last attempt: what it was refused with, or all that was found. */
+export type Refused = RejectionRecord | readonly RejectionRecord[] | undefined;
 
-/** The fields inside show the rejection of the last attempt where it belongs. */
+const NONE: readonly RejectionRecord[] = [];
+const RejectionContext = createContext(NONE);
+
+export function allOf(refused: Refused): readonly RejectionRecord[] {
+  return refused === undefined ? NONE : [refused].flat();
+}
+
+/** The fields inside show the rejections of the last attempt where they belong. */
 export function FormRejection({
   rejection,
   children,
 }: {
-  readonly rejection: RejectionRecord | undefined;
+  readonly rejection: Refused;
   readonly children: ReactNode;
 }) {
-  return <RejectionContext value={rejection}>{children}</RejectionContext>;
+  return <RejectionContext value={allOf(rejection)}>{children}</RejectionContext>;
 }
 
-/** The rejection of the last attempt, if it is about this path or something below it. */
+/** The rejection of the last attempt, if one is about this path or something below it. */
 export function useRejectionAt(path: string): RejectionRecord | undefined {
-  const rejection = use(RejectionContext);
-  return rejection !== undefined && concerns(path, rejection.field) ? rejection : undefined;
+  return use(RejectionContext).find(({ field }) => concerns(path, field));
 }
 
 /** What was refused, in short, at its input: the reason, the accepted form, and the page about it. */
@@ -181,7 +188,7 @@ export function SelectField({
 
 /** For a rejection that no field of the form is about. `paths` are those that the form has. */
 export function UnclaimedRejection({ paths }: { readonly paths: readonly string[] }) {
-  const rejection = use(RejectionContext);
-  if (rejection === undefined || paths.some((path) => concerns(path, rejection.field))) return null;
-  return <RejectionNotice rejection={rejection} />;
+  return use(RejectionContext)
+    .filter(({ field }) => !paths.some((path) => concerns(path, field)))
+    .map((rejection) => <RejectionNotice key={rejection.field} rejection={rejection} />);
 }

@@ -1,11 +1,10 @@
 import { useEffect, useMemo, useRef } from 'react';
-import { FieldRejection } from './field.tsx';
-import type { RejectionRecord } from '../../sdk/index.ts';
+import { allOf, FieldRejection, type Refused } from './field.tsx';
 import { lineOf, type YamlProblem } from '../lib/yaml-text.ts';
 
 const LINE_PX = 20;
 
-/** Text with numbered lines; the line that was refused is marked, and what is wrong is said below. */
+/** Text with numbered lines; those that were refused are marked, and what is wrong is said below. */
 export function YamlEditor({
   text,
   onChange,
@@ -15,16 +14,18 @@ export function YamlEditor({
   readonly text: string;
   readonly onChange: (text: string) => void;
   readonly problem: YamlProblem | undefined;
-  readonly rejection: RejectionRecord | undefined;
+  readonly rejection: Refused;
 }) {
   const area = useRef<HTMLTextAreaElement>(null);
   const numbers = useRef<HTMLDivElement>(null);
   const count = text.split('\n').length;
-  const marked = useMemo(
-    () => problem?.line ?? (rejection === undefined ? undefined : lineOf(text, rejection.field)),
-    [problem, rejection, text],
+  const refused = useMemo(
+    () => allOf(rejection).map((one) => ({ one, line: lineOf(text, one.field) })),
+    [rejection, text],
   );
-  const isRefused = problem !== undefined || rejection !== undefined;
+  const lines = problem === undefined ? refused.map(({ line }) => line) : [problem.line];
+  const [marked] = lines;
+  const isRefused = problem !== undefined || refused.length > 0;
   useEffect(() => {
     const element = area.current;
     if (element !== null && marked !== undefined) element.scrollTop = Math.max(0, (marked - 6) * LINE_PX);
@@ -40,7 +41,7 @@ export function YamlEditor({
           className="w-11 shrink-0 overflow-hidden border-r bg-sunken py-3 text-right text-faint select-none"
         >
           {Array.from({ length: count }, (_, at) => (
-            <div key={at} className={`pr-2 ${at + 1 === marked ? 'bg-bad text-surface' : ''}`}>
+            <div key={at} className={`pr-2 ${lines.includes(at + 1) ? 'bg-bad text-surface' : ''}`}>
               {at + 1}
             </div>
           ))}
@@ -66,15 +67,15 @@ export function YamlEditor({
             Line {problem.line}: {problem.message}
           </p>
         )}
-        {rejection === undefined ? null : (
-          <div className="flex gap-3 text-xs">
+        {refused.map(({ one, line }) => (
+          <div key={one.field} className="flex gap-3 text-xs">
             <code className="font-mono font-medium text-bad">
-              {rejection.field}
-              {marked === undefined ? '' : `, line ${marked}`}
+              {one.field}
+              {line === undefined ? '' : `, line ${line}`}
             </code>
-            <FieldRejection rejection={rejection} />
+            <FieldRejection rejection={one} />
           </div>
-        )}
+        ))}
       </div>
     </div>
   );

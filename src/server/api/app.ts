@@ -26,8 +26,8 @@ import {
   refuseConnection,
   requestFault,
 } from './refusals.ts';
-import { HTTPS_ONLY, HTTPS_ONLY_YEAR, send, sendRejection, statusOf } from './replies.ts';
-import { lasts, type Reply, type Route } from './route.ts';
+import { HTTPS_ONLY, HTTPS_ONLY_YEAR, send, sendRejection, sendRejections, statusOf } from './replies.ts';
+import { lasts, Rejections, type Reply, type Route } from './route.ts';
 import type { ApiOptions, ApiContext } from './api-context.ts';
 import { sendStream } from './stream.ts';
 
@@ -177,6 +177,7 @@ function deliver(
     );
   const status = isRejection(result) ? statusOf(result) : result.status;
   context.options.metrics.request(route, status, (performance.now() - start) / 1000);
+  if (result instanceof Rejections) return sendRejections(context, request, reply, result.rejections);
   if (isRejection(result)) {
     noteRefusal(context, route, request, result);
     return sendRejection(context, request, reply, asReceived(request, result));

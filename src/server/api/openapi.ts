@@ -2,6 +2,7 @@ import { jsonSchema, type SchemaUse, type Shape } from '../../core/schema/shape.
 import { IF_MATCH, UUID } from '../../core/contract/forms.ts';
 import { rolesThatMay } from '../../core/model/permission.ts';
 import { CATALOGUE, type RejectionCode } from '../../core/rejections/catalogue.ts';
+import { REJECTIONS_TYPE } from '../../core/operations/queries.ts';
 import type { Route } from './route.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
@@ -59,6 +60,12 @@ function header(description: string, schema: Schema = text): Schema {
   return { description, schema };
 }
 
+const AMONG = {
+  'X-Berth-Rejections': header(
+    'With all=true: pairs of code and field of everything that is refused, with commas between them; fields are percent-encoded.',
+  ),
+};
+
 const RETRY_AFTER = { 'Retry-After': header('Seconds after which to ask again.', { type: 'integer' }) };
 
 function successHeaders({ query, method, success }: Route): Record<string, Schema> {
@@ -75,6 +82,11 @@ function successHeaders({ query, method, success }: Route): Record<string, Schem
   };
 }
 
+function refusalHeaders(status: number, asksForAll: boolean): { readonly headers?: Schema } {
+  if (status === 429 || status === 503) return { headers: RETRY_AFTER };
+  return asksForAll && status < 500 ? { headers: AMONG } : {};
+}
+
 function responsesOf(route: Route, use: SchemaUse): Record<string, unknown> {
   const byStatus = new Map<number, RejectionCode[]>();
   for (const code of codesOf(route)) {
@@ -89,17 +101,24 @@ function responsesOf(route: Route, use: SchemaUse): Record<string, unknown> {
     ...Object.fromEntries(media.map((type) => [type, { schema: text }])),
   };
   const responses: Record<string, unknown> = {};
+  const asksForAll = route.query?.['all'] !== undefined;
   for (const [status, description] of Object.entries(successesOf(route))) {
+    const ofStatus = {
+      ...content,
+      ...(asksForAll && status === '200'
+        ? { [REJECTIONS_TYPE]: { schema: { $ref: '#/components/schemas/Rejections' } } }
+        : {}),
+    };
     responses[status] = {
       description,
       headers: successHeaders(route),
-      ...(Object.keys(content).length === 0 ? {} : { content }),
+      ...(Object.keys(ofStatus).length === 0 ? {} : { content: ofStatus }),
     };
   }
   for (const [failure, codes] of [...byStatus].sort(([a], [b]) => a - b)) {
     responses[failure] = {
       description: `Rejected: ${codes.join(', ')}`,
-      ...(failure === 429 || failure === 503 ? { headers: RETRY_AFTER } : {}),
+      ...refusalHeaders(failure, asksForAll),
       content: { 'application/json': { schema: { $ref: '#/components/schemas/Rejection' } } },
       'x-codes': codes,
     };
@@ -196,6 +215,14 @@ const REJECTION = {
   additionalProperties: false,
 } as const;
 
+const REJECTIONS = {
+  type: 'object',
+  description: 'All that is refused in a document that was only tried; none: it would be taken.',
+  properties: { rejections: { type: 'array', items: { $ref: '#/components/schemas/Rejection' } } },
+  required: ['rejections'],
+  additionalProperties: false,
+} as const;
+
 /** What has a name among bodies and answers is described once, with all that it refers to. */
 class NamedSchemas {
   readonly schemas: Record<string, Schema> = {};
@@ -240,6 +267,7 @@ export function openapiDocument(routes: readonly Route[], version: string): Reco
       schemas: {
         ...named.schemas,
         Rejection: REJECTION,
+        Rejections: REJECTIONS,
       },
     },
   };

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { CATALOGUE } from '../../core/rejections/catalogue.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
+import { REJECTIONS_TYPE } from '../../core/operations/queries.ts';
 import { JsonText } from './route.ts';
 import type { ApiContext } from './api-context.ts';
 
@@ -27,6 +28,7 @@ export const HTTPS_ONLY = 'strict-transport-security';
 export const HTTPS_ONLY_YEAR = 'max-age=31536000';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
+const MAX_AMONG_BYTES = 4096;
 
 /**
  * Written past the framework, whose sending goes through hooks and a table of headers that no answer of a route needs: it
@@ -37,12 +39,13 @@ export function send(
   status: number,
   body: unknown,
   headers: Readonly<Record<string, string>> = {},
+  type = JSON_TYPE,
 ): FastifyReply {
   const text = body instanceof JsonText ? body.text : (JSON.stringify(body) as string | undefined);
   if (text === undefined) {
     return reply
       .code(status)
-      .headers({ 'content-type': JSON_TYPE, 'cache-control': 'no-store', ...headers })
+      .headers({ 'content-type': type, 'cache-control': 'no-store', ...headers })
       .send();
   }
   const bytes = Buffer.byteLength(text);
@@ -52,7 +55,7 @@ export function send(
     'x-content-type-options',
     'nosniff',
     'content-type',
-    JSON_TYPE,
+    type,
     'cache-control',
     'no-store',
     'content-length',
@@ -80,6 +83,29 @@ function heldHeaders(reply: FastifyReply): Record<string, string> {
   return held;
 }
 
+/** Every one as it would be refused with alone. */
+export function sendRejections(
+  { options }: Pick<ApiContext, 'options'>,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  rejections: readonly Rejection[],
+): FastifyReply {
+  const baseUrl = baseUrlOf(request, options.baseUrl);
+  const body = { rejections: rejections.map((one) => rejectionBody(one, baseUrl)) };
+  return send(reply, 200, body, {}, REJECTIONS_TYPE);
+}
+
+/** Pairs of code and field with commas between them, as many as fit. */
+function amongHeader(among: readonly Pick<Rejection, 'code' | 'field'>[]): string {
+  let text = '';
+  for (const { code, field } of among) {
+    const pair = `${text === '' ? '' : ', '}${code} ${encodeURIComponent(field).replaceAll('%5B', '[').replaceAll('%5D', ']')}`;
+    if (text.length + pair.length > MAX_AMONG_BYTES) break;
+    text += pair;
+  }
+  return text;
+}
+
 export function sendRejection(
   { options }: Pick<ApiContext, 'options'>,
   request: FastifyRequest,
@@ -89,6 +115,7 @@ export function sendRejection(
   const status = statusOf(rejection);
   const headers = heldHeaders(reply);
   if (status === 401) headers['www-authenticate'] = 'Bearer';
+  if (rejection.among !== undefined) headers['x-berth-rejections'] = amongHeader(rejection.among);
   if (rejection.retryAfterSeconds !== undefined) headers['retry-after'] = String(rejection.retryAfterSeconds);
   options.log.info(
     {

@@ -4,6 +4,7 @@ import type {
   AnswerOf,
   Operation,
   ParamsOf,
+  QueryNameOf,
   ServedBody,
   ServedQuery,
   StatusOf,
@@ -77,15 +78,31 @@ export interface StreamSink {
   readonly signal: AbortSignal;
 }
 
+/** All that is refused in a document that was only tried. */
+export class Rejections {
+  readonly status = 200;
+  readonly rejections: readonly Rejection[];
+
+  constructor(rejections: readonly Rejection[]) {
+    this.rejections = rejections;
+  }
+}
+
 /** Any reply, when it no longer matters to which operation. */
-export type Reply = SentJson | StreamReply | Rejection;
+export type Reply = SentJson | StreamReply | Rejections | Rejection;
 
 type StreamReplyTo<O extends Operation> = O['success'] extends { readonly media: readonly string[] }
   ? StreamReply
   : never;
 
+type RejectionsOf<O extends Operation> = 'all' extends QueryNameOf<O> ? Rejections : never;
+
 /** What the table says of the operation: its statuses with its answer, exactly; a stream where it has one; a rejection. */
-export type ReplyTo<O extends Operation> = JsonReply<AnswerOf<O>, StatusOf<O>> | StreamReplyTo<O> | Rejection;
+export type ReplyTo<O extends Operation> =
+  | JsonReply<AnswerOf<O>, StatusOf<O>>
+  | StreamReplyTo<O>
+  | RejectionsOf<O>
+  | Rejection;
 
 export type Handler<O extends Operation> = (request: RequestFor<O>) => Promise<ReplyTo<O>> | ReplyTo<O>;
 

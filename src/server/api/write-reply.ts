@@ -4,7 +4,9 @@ import { isRejection } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
 import type { Accepted, Outcome } from '../writes/admission.ts';
 import { type IfMatch, parseIfMatch } from '../writes/if-match.ts';
-import type { ReplyTo, RouteRequest } from './route.ts';
+import { booleanParameter } from './paging.ts';
+import { statusOf } from './replies.ts';
+import { Rejections, type Reply, type ReplyTo, type RouteRequest } from './route.ts';
 
 /** A use case answers with everything but the revision, which is that of the commit. */
 function withRevision<O extends Operation>(
@@ -25,6 +27,32 @@ export function writeReply<O extends Operation>(outcome: Outcome<O>): ReplyTo<O>
     body,
     headers: { etag: `"${revision}"`, ...(replayed ? { 'idempotency-replayed': 'true' } : {}) },
   };
+}
+
+interface AskedForAll {
+  readonly query: { readonly all?: string; readonly dryRun?: string };
+  readonly charge: (requests: number) => void;
+}
+
+/** With `all`: everything that is refused, not only what comes first; of a dry run as the answer. A fault stays a fault. */
+export async function fullReply<O extends Operation>(
+  request: AskedForAll,
+  write: () => Promise<Outcome<O>>,
+  every: (first: Rejection) => Promise<readonly Rejection[]>,
+): Promise<ReplyTo<O>>;
+export async function fullReply<O extends Operation>(
+  { query, charge }: AskedForAll,
+  write: () => Promise<Outcome<O>>,
+  every: (first: Rejection) => Promise<readonly Rejection[]>,
+): Promise<Reply> {
+  const all = booleanParameter(query, 'all');
+  if (isRejection(all)) return all;
+  const outcome = await write();
+  if (!all || (isRejection(outcome) && statusOf(outcome) >= 500)) return writeReply(outcome);
+  const rejections = isRejection(outcome) ? await every(outcome) : [];
+  charge(rejections.length);
+  if (query.dryRun === 'true') return new Rejections(rejections);
+  return isRejection(outcome) ? { ...outcome, among: rejections } : writeReply(outcome);
 }
 
 /** The record as it is, without a revision in it: that is in the ETag alone. */

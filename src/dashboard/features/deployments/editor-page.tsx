@@ -108,7 +108,7 @@ function Editor({ stored }: { readonly stored: Deployment | undefined }) {
   const [plan, setPlan] = useState<DeploymentWritten>();
   const [isConfirmed, setConfirmed] = useState(false);
   const [problem, setProblem] = useState<YamlProblem>();
-  const [rejection, setRejection] = useState<RejectionRecord>();
+  const [rejections, setRejections] = useState<readonly RejectionRecord[]>([]);
   const [error, setError] = useState<unknown>();
   const [isBusy, setBusy] = useState(false);
   const isNew = start.name === undefined;
@@ -139,7 +139,7 @@ function Editor({ stored }: { readonly stored: Deployment | undefined }) {
       return;
     }
     setBusy(true);
-    setRejection(undefined);
+    setRejections([]);
     setError(undefined);
     try {
       const body = isNew ? read.draft : updateBody(start.draft, read.draft);
@@ -147,13 +147,21 @@ function Editor({ stored }: { readonly stored: Deployment | undefined }) {
         body: unjudged<BodyFor<'POST /api/v1/deployments'>>(body),
         query: { dryRun: dryRun || undefined },
       };
+      const update = { ...said, params: { name: start.name ?? '' }, ifMatch: start.revision };
+      // What is wrong is said all at once; a description without a mistake has its plan with the second question.
+      const wrong = !dryRun
+        ? []
+        : isNew
+          ? await api.rejections('POST /api/v1/deployments', said)
+          : await api.rejections('PUT /api/v1/deployments/{name}', update);
+      if (wrong.length > 0) {
+        setPlan(undefined);
+        setRejections(wrong);
+        return;
+      }
       const answer = isNew
         ? await api.call('POST /api/v1/deployments', said)
-        : await api.call('PUT /api/v1/deployments/{name}', {
-            ...said,
-            params: { name: start.name ?? '' },
-            ifMatch: start.revision,
-          });
+        : await api.call('PUT /api/v1/deployments/{name}', update);
       if (dryRun) setPlan(answer);
       else {
         done(isNew ? `${answer.name} is created.` : `${answer.name} is saved.`);
@@ -165,7 +173,7 @@ function Editor({ stored }: { readonly stored: Deployment | undefined }) {
       const refused = rejectionOf(failure);
       setPlan(undefined);
       if (refused === undefined) setError(failure);
-      else setRejection(refused);
+      else setRejections([refused]);
     } finally {
       setBusy(false);
     }
@@ -182,7 +190,7 @@ function Editor({ stored }: { readonly stored: Deployment | undefined }) {
       actions={<ModeSwitch mode={editing.mode} onChoose={choose} />}
     >
       <LeaveGuard isDirty={() => isDirty.current} />
-      <FormRejection rejection={rejection}>
+      <FormRejection rejection={rejections}>
         <div className="grid items-start gap-5 xl:grid-cols-[3fr_2fr]">
           <div className="flex min-w-0 flex-col gap-4">
             {editing.mode === 'form' ? (
@@ -195,7 +203,7 @@ function Editor({ stored }: { readonly stored: Deployment | undefined }) {
                 text={editing.text}
                 onChange={(text) => edit({ text })}
                 problem={problem}
-                rejection={rejection}
+                rejection={rejections}
               />
             )}
           </div>
@@ -203,9 +211,9 @@ function Editor({ stored }: { readonly stored: Deployment | undefined }) {
             <Panel title="Plan" note="What saving would do; nothing is stored yet">
               {plan === undefined ? (
                 <p className="text-muted">
-                  {rejection === undefined
+                  {rejections.length === 0
                     ? 'Check the description to see what would change, and which node each instance would go to and why.'
-                    : `Refused: ${rejection.why} Correct ${rejection.field} and check again.`}
+                    : `Refused: ${rejections[0]?.why ?? ''} Correct ${rejections.map(({ field }) => field).join(', ')} and check again.`}
                 </p>
               ) : (
                 <PlanView written={plan} />

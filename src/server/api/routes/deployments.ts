@@ -7,6 +7,8 @@ import type { Rejection } from '../../../core/rejections/rejection.ts';
 import type { Admission } from '../../writes/admission.ts';
 import { createDeployment } from '../../writes/deployments/create-deployment.ts';
 import { deleteDeployment } from '../../writes/deployments/delete-deployment.ts';
+import { deploymentRejections } from '../../writes/deployments/deployment-rejections.ts';
+import { isRecord } from '../../../core/model/values.ts';
 import { findDeployment, storedDeploymentView } from '../../reads/deployment.ts';
 import { deploymentNotFound } from '../../writes/deployments/deployment-write.ts';
 import { parseIfMatch } from '../../writes/if-match.ts';
@@ -15,7 +17,7 @@ import { explainAccess } from '../../placement/access-explanation.ts';
 import { explainDeployment } from '../../placement/explanation.ts';
 import { pageReply, pageRequest, writeOptions } from '../paging.ts';
 import { type ReplyTo, type RequestFor, type Route, serve } from '../route.ts';
-import { writeReply } from '../write-reply.ts';
+import { fullReply, writeReply } from '../write-reply.ts';
 
 const asExplanation = exactly<AnswerOf<typeof DEPLOYMENTS.explain>>();
 
@@ -30,6 +32,11 @@ export function updateOptions(request: {
   return { ...options, ...(ifMatch === undefined ? {} : { ifMatch }) };
 }
 
+function nameIn(body: unknown, name: string | undefined): string {
+  const named = isRecord(body) ? body['name'] : undefined;
+  return name ?? (typeof named === 'string' ? named : '');
+}
+
 async function update(
   admission: Admission,
   request: Omit<RequestFor<typeof DEPLOYMENTS.update>, 'params'>,
@@ -37,7 +44,13 @@ async function update(
 ): Promise<ReplyTo<typeof DEPLOYMENTS.update>> {
   const options = updateOptions(request);
   if (isRejection(options)) return options;
-  return writeReply(await updateDeployment(admission, request.caller, name, request.body, options));
+  const { caller, body } = request;
+  return fullReply(
+    request,
+    () => updateDeployment(admission, caller, name, body, options),
+    (first) =>
+      deploymentRejections(admission, caller, body, { ...options, first, updates: nameIn(body, name) }),
+  );
 }
 
 export function deploymentRoutes(admission: Admission): Route[] {
@@ -58,7 +71,12 @@ export function deploymentRoutes(admission: Admission): Route[] {
     serve(DEPLOYMENTS.create, async (request) => {
       const options = writeOptions(request.query);
       if (isRejection(options)) return options;
-      return writeReply(await createDeployment(admission, request.caller, request.body, options));
+      const { caller, body } = request;
+      return fullReply(
+        request,
+        () => createDeployment(admission, caller, body, options),
+        (first) => deploymentRejections(admission, caller, body, { ...options, first }),
+      );
     }),
     serve(DEPLOYMENTS.read, ({ store, params }) => {
       const name = params.name;

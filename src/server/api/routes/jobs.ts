@@ -1,14 +1,14 @@
 import { JOBS } from '../../../core/operations/jobs.ts';
 import { isRejection } from '../../../core/rejections/reject.ts';
 import type { Admission } from '../../writes/admission.ts';
-import { createJob } from '../../writes/jobs/create-job.ts';
+import { createJob, jobRejections } from '../../writes/jobs/create-job.ts';
 import { parseIfMatch } from '../../writes/if-match.ts';
 import { cancelJob, deleteJob, runJob } from '../../writes/jobs/job-orders.ts';
 import { findJob, jobNotFound, storedJobView } from '../../reads/job.ts';
 import type { Dispatch } from '../../agents/dispatch.ts';
 import { pageReply, pageRequest, writeOptions } from '../paging.ts';
 import { type ReplyTo, type RequestFor, type Route, serve } from '../route.ts';
-import { orderReply, writeReply } from '../write-reply.ts';
+import { fullReply, orderReply, writeReply } from '../write-reply.ts';
 import { jobLogs } from './job-logs.ts';
 
 function list(
@@ -44,11 +44,16 @@ function read(
 
 async function create(
   admission: Admission,
-  { caller, body, query }: RequestFor<typeof JOBS.create>,
+  request: RequestFor<typeof JOBS.create>,
 ): Promise<ReplyTo<typeof JOBS.create>> {
+  const { caller, body, query } = request;
   const options = writeOptions(query);
   if (isRejection(options)) return options;
-  return writeReply(await createJob(admission, caller, body, options));
+  return fullReply(
+    request,
+    () => createJob(admission, caller, body, options),
+    (first) => jobRejections(admission, body, first),
+  );
 }
 
 async function remove(

@@ -1,3 +1,5 @@
+import { networkRules, readNetworkShape } from '../../../core/rules/network.ts';
+import { documentRejections } from '../../writes/found-rejections.ts';
 import { exactly } from '../../../core/schema/shape.ts';
 import type { AnswerOf } from '../../../core/operations/operation.ts';
 import { NETWORKS } from '../../../core/operations/networks.ts';
@@ -9,7 +11,7 @@ import { findNetwork, networkNotFound, networkView } from '../../reads/network.t
 import type { NetworkAdmission } from '../../writes/networks/network-stored.ts';
 import { booleanParameter, pageReply, pageRequest } from '../paging.ts';
 import { type ReplyTo, type RequestFor, type Route, serve } from '../route.ts';
-import { writeReply } from '../write-reply.ts';
+import { fullReply, writeReply } from '../write-reply.ts';
 
 const asNetwork = exactly<AnswerOf<typeof NETWORKS.read>>();
 
@@ -40,11 +42,16 @@ function read({ store, params }: RequestFor<typeof NETWORKS.read>): ReplyTo<type
 
 async function create(
   networks: NetworkAdmission,
-  { query, caller, body }: RequestFor<typeof NETWORKS.create>,
+  request: RequestFor<typeof NETWORKS.create>,
 ): Promise<ReplyTo<typeof NETWORKS.create>> {
+  const { query, caller, body } = request;
   const dryRun = booleanParameter(query, 'dryRun');
   if (isRejection(dryRun)) return dryRun;
-  return writeReply(await createNetwork(networks, caller, body, { dryRun }));
+  return fullReply(
+    request,
+    () => createNetwork(networks, caller, body, { dryRun }),
+    (first) => documentRejections(first, body, readNetworkShape, networkRules),
+  );
 }
 
 async function remove(

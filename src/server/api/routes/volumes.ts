@@ -1,7 +1,9 @@
+import { volumeRules } from '../../../core/rules/volume-record.ts';
+import { documentRejections } from '../../writes/found-rejections.ts';
 import type { Operation } from '../../../core/operations/operation.ts';
 import { VOLUMES } from '../../../core/operations/volumes.ts';
 import { isRejection } from '../../../core/rejections/reject.ts';
-import { createVolume } from '../../writes/volumes/create-volume.ts';
+import { createVolume, readVolumeShape } from '../../writes/volumes/create-volume.ts';
 import { deleteVolume } from '../../writes/volumes/delete-volume.ts';
 import { parseIfMatch } from '../../writes/if-match.ts';
 import { addReplica, removeReplica } from '../../writes/volumes/volume-replicas.ts';
@@ -10,7 +12,7 @@ import { type VolumeAdmission, volumesUnavailable } from '../../writes/volumes/v
 import { idOf } from '../../store/record-ids.ts';
 import { booleanParameter, pageReply, pageRequest } from '../paging.ts';
 import { type Handler, type ReplyTo, type RequestFor, type Route, serve } from '../route.ts';
-import { guardedReply, writeReply } from '../write-reply.ts';
+import { fullReply, guardedReply, writeReply } from '../write-reply.ts';
 
 /** Off: every route of volumes says so, whatever it is asked. */
 export function whileEnabled<O extends Operation>(
@@ -56,11 +58,16 @@ function read(
 
 async function create(
   volumes: VolumeAdmission,
-  { caller, query, body }: RequestFor<typeof VOLUMES.create>,
+  request: RequestFor<typeof VOLUMES.create>,
 ): Promise<ReplyTo<typeof VOLUMES.create>> {
+  const { caller, query, body } = request;
   const dryRun = booleanParameter(query, 'dryRun');
   if (isRejection(dryRun)) return dryRun;
-  return writeReply(await createVolume(volumes, caller, body, { dryRun }));
+  return fullReply(
+    request,
+    () => createVolume(volumes, caller, body, { dryRun }),
+    (first) => documentRejections(first, body, readVolumeShape, volumeRules),
+  );
 }
 
 async function remove(

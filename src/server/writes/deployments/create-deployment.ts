@@ -1,9 +1,7 @@
 import { draftOfBody } from '../../../core/contract/deployment-merge.ts';
-import { received } from '../../../core/rejections/redaction.ts';
-import { isRejection, reject } from '../../../core/rejections/reject.ts';
+import { isRejection } from '../../../core/rejections/reject.ts';
 import { announcedBy } from '../../../core/rules/attachment-facts.ts';
 import type { DEPLOYMENTS } from '../../../core/operations/deployments.ts';
-import { idOf } from '../../store/record-ids.ts';
 import {
   type Admission,
   type Caller,
@@ -11,7 +9,7 @@ import {
   type Outcome,
   type WriteOptions,
 } from '../admission.ts';
-import { admitDraft, readDeployment } from './deployment-draft.ts';
+import { admitDraft, existingRejection, readDeployment } from './deployment-draft.ts';
 import { attemptDeploymentWrite } from './deployment-write.ts';
 
 export async function createDeployment(
@@ -26,14 +24,8 @@ export async function createDeployment(
   if (isRejection(admitted)) return admitted;
   const name = admitted.draft.name ?? '';
   return commitAttempts(admission, caller, async () => {
-    const existing = caller.tenant.get('deployments', idOf('deployments', name));
-    if (existing !== undefined) {
-      return reject('deployment_already_exists', {
-        field: 'name',
-        received: received(name),
-        why: 'The tenant already has a deployment of this name; change it with PUT.',
-      });
-    }
+    const existing = existingRejection(caller, name);
+    if (existing) return existing;
     return attemptDeploymentWrite(admission, caller, {
       admitted: { ...admitted, isAnnounced: announcedBy(alongside, dryRun) },
       change: 'created',

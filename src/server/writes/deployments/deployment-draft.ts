@@ -19,6 +19,8 @@ import type { Announced } from '../../../core/rules/attachment-facts.ts';
 import { deploymentRules } from '../../../core/rules/deployment.ts';
 import { healthCheckTypeRule } from '../../../core/rules/health-check.ts';
 import { firstRejection, type Judged, type Limits } from '../../../core/rules/rule.ts';
+import { idOf } from '../../store/record-ids.ts';
+import type { Caller } from '../admission.ts';
 
 /**
  * Shape and kind. A document of another kind is refused as such before its fields are checked: an unknown field
@@ -44,6 +46,16 @@ function healthCheckTypeRejection(body: unknown, { field }: Rejection): Rejectio
   return isRecord(healthCheck) && Object.hasOwn(healthCheck, 'type')
     ? healthCheckTypeRule(healthCheck['type'])
     : undefined;
+}
+
+/** Of a deployment that is to be created. */
+export function existingRejection({ tenant }: Caller, name: string): Rejection | undefined {
+  if (tenant.get('deployments', idOf('deployments', name)) === undefined) return undefined;
+  return reject('deployment_already_exists', {
+    field: 'name',
+    received: received(name),
+    why: 'The tenant already has a deployment of this name; change it with PUT.',
+  });
 }
 
 export interface AdmittedDraft {

@@ -136,7 +136,7 @@ export interface AdmittedSpec extends Pinned {
 }
 
 /** What the stateful rules of secrets read; an update without one of them does not ask the secrets store. */
-const SECRET_FIELDS = ['environment', 'secrets', 'composedEnvironment', 'volumes'] as const;
+export const SECRET_FIELDS = ['environment', 'secrets', 'composedEnvironment', 'volumes'] as const;
 
 export interface SpecTerms {
   /** It runs beside the stable one. */

@@ -38,6 +38,7 @@ import {
   type Outcome,
   type WriteOptions,
 } from '../admission.ts';
+import { documentRejections } from '../found-rejections.ts';
 import { residencyWarnings } from '../deployments/deployment-write.ts';
 import { digestAlterations, identityOf, imageAnswer } from '../images/image-answer.ts';
 import { findJob } from '../../reads/job.ts';
@@ -82,6 +83,22 @@ export async function createJob(
       isAnnounced: announcedBy(alongside, dryRun),
     }),
   );
+}
+
+/** Beside the first one, all that is refused in a job by its shape and by each rule. */
+export async function jobRejections(
+  { limits, parseSchedule, clock }: Admission,
+  body: unknown,
+  first: Rejection,
+): Promise<readonly Rejection[]> {
+  if (first.field === 'kind') return [first];
+  const nowMs = clock.now().getTime();
+  const rules = jobRules.map((rule) => (sent: Sent<typeof jobBody>) => {
+    const { draft, alterations } = alterJob(draftOf(jobBody, sent), sent);
+    const refused = rule({ draft, limits, parseSchedule, nowMs });
+    return refused && asSent(refused, alterations);
+  });
+  return documentRejections(first, body, readJob, rules);
 }
 
 interface JobWrite {

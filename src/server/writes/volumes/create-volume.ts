@@ -1,4 +1,5 @@
-import type { VolumeDraft } from '../../../core/contract/volume-body.ts';
+import { volumeBody, type VolumeDraft } from '../../../core/contract/volume-body.ts';
+import { readBody } from '../../../core/schema/shape.ts';
 import type { Alteration, Warning } from '../../../core/model/announcement.ts';
 import { nodeName } from '../../../core/model/ids.ts';
 import { isKeptByNode, type VolumeRecord } from '../../../core/model/volume.ts';
@@ -93,13 +94,19 @@ function announcements(
 
 const accepted = acceptedOf<typeof VOLUMES.create>();
 
+export function readVolumeShape(body: unknown): VolumeDraft | Rejection {
+  return readBody(volumeBody, body);
+}
+
 export async function createVolume(
   volumes: VolumeAdmission,
   caller: Caller,
-  draft: VolumeDraft,
+  body: unknown,
   { dryRun }: { readonly dryRun: boolean },
 ): Promise<Outcome<typeof VOLUMES.create>> {
   const { admission, seen } = volumes;
+  const draft = readVolumeShape(body);
+  if (isRejection(draft)) return draft;
   const asked = readVolume(draft);
   if (isRejection(asked)) return asked;
   return commitAttempts(admission, caller, () => {
@@ -120,8 +127,8 @@ export async function createVolume(
     const record = newRecord(volumes, caller, draft, asked);
     const announced = announcements(tenant, draft, record);
     const { revision: _unknown, ...view } = storedVolumeView(tenant, seen, { record, modRevision: 0 });
-    const body = { ...view, ...announced, removed: [] };
-    if (dryRun) return { answer: accepted(200, body) };
+    const answer = { ...view, ...announced, removed: [] };
+    if (dryRun) return { answer: accepted(200, answer) };
     const id = idOf('volumes', record.id);
     const subject = { kind: 'Volume', name: record.id } as const;
     const transaction = tenant
@@ -143,6 +150,6 @@ export async function createVolume(
     admission.journal.audit(transaction, tenant.tenantId, caller, 'volume.created', subject);
     for (const alteration of announced.alterations)
       admission.logAlteration({ requestId: caller.requestId, volume: name, ...alteration });
-    return { answer: accepted(201, body), transaction };
+    return { answer: accepted(201, answer), transaction };
   });
 }
