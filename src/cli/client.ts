@@ -61,12 +61,12 @@ export class Client {
   }
 
   /** A document; where it is only tried, it is refused with all that is wrong in it, not only with what comes first. */
-  async written<N extends TriedName>(operation: N, options: CallOptions<N>): Promise<SentBy<N>> {
+  async written<N extends TriedName>(operation: N, options: CallOptions<N>): Promise<AnsweredBy<N>> {
     const { query }: { readonly query?: { readonly dryRun?: boolean | undefined } | undefined } = options;
     try {
       return await this.#asking(
         options,
-        async () => (await this.#sdk.request<SentBy<N>>(operation, options)).body,
+        async () => (await this.#sdk.request<AnsweredBy<N>>(operation, options)).body,
       );
     } catch (error) {
       if (!(error instanceof Refused) || query?.dryRun !== true) throw error;
