@@ -6,7 +6,8 @@ import { Binds } from './containers/binds.ts';
 import type { Egress } from './networks/egress.ts';
 import type { Engine, EngineInfo } from './engine/engine.ts';
 import { endIngress, Ingress } from './ingress/ingress.ts';
-import type { NodeIngress } from '../core/model/ingress.ts';
+import { ChangedFacts } from './session/changed-facts.ts';
+import { ClockSkew } from './session/clock-skew.ts';
 import type { Identity } from './session/identity.ts';
 import { type Log } from './log.ts';
 import { Loop } from './containers/loop.ts';
@@ -68,7 +69,8 @@ export class Agent {
   readonly #arriving = new ArrivingMap();
   #meshEndpoint: MeshEndpoint | undefined;
   readonly #ingress: Ingress | undefined;
-  #ingressFacts: NodeIngress | undefined;
+  readonly #clock = new ClockSkew();
+  readonly #changed = new ChangedFacts();
   readonly #reporter: Reporter;
   readonly #streams: Streams;
   readonly #meter: UsageMeter;
@@ -246,7 +248,7 @@ export class Agent {
       ...(hostPorts === undefined ? {} : { hostPorts }),
       ...this.#problems(),
       ...(this.#meshEndpoint && { mesh: this.#meshEndpoint }),
-      ...(this.#ingressFacts && { ingress: this.#ingressFacts }),
+      ...optional('ingress', this.#ingress?.lastFacts),
     };
   }
 
@@ -255,7 +257,9 @@ export class Agent {
     const problems = [
       problem,
       this.#mesh?.problem,
-      this.#ingressFacts?.problem,
+      this.#mesh?.addressProblem,
+      this.#ingress?.lastFacts?.problem,
+      this.#clock.problem(Date.now(), performance.now()),
       ...this.#cannotReceive,
     ].filter((one) => one !== undefined);
     return problems.length === 0 ? {} : { problems };
@@ -263,10 +267,12 @@ export class Agent {
 
   /** Of what may change while a session lasts: what the control plane was told in its `hello` no longer holds. */
   #changedFacts(): Report['facts'] {
-    const { problems, mesh } = this.#facts;
-    const now = { ...this.#problems(), ...optional('mesh', this.#mesh?.lastEndpoint) };
-    const before = { ...optional('problems', problems), ...optional('mesh', mesh) };
-    return JSON.stringify(now) === JSON.stringify(before) ? undefined : now;
+    const [mesh, ingress] = [this.#mesh?.lastEndpoint, this.#ingress?.lastFacts];
+    return this.#changed.of({
+      ...this.#problems(),
+      ...optional('mesh', mesh),
+      ...optional('ingress', ingress),
+    });
   }
 
   /** The engine may have been upgraded or its machine changed since the last session. */
@@ -274,15 +280,22 @@ export class Agent {
     const { engine, volumeEngines } = this.#options;
     this.#cannotReceive = await receiveProblems(volumeEngines);
     this.#meshEndpoint = await this.#mesh?.endpoint();
-    this.#ingressFacts = await this.#ingress?.facts();
+    await this.#ingress?.facts();
     // The last known facts; that the engine is away is in the report.
     this.#info = await engine.info({ deadlineMs: INFO_DEADLINE_MS }).catch(() => this.#info);
     this.#facts = this.#nodeFacts();
+    const { problems, mesh, ingress } = this.#facts;
+    this.#changed.begin({
+      ...optional('problems', problems),
+      ...optional('mesh', mesh),
+      ...optional('ingress', ingress),
+    });
     return this.#facts;
   }
 
   #begin(welcome: Welcome): void {
     const { log, identity, onFirstWelcome } = this.#options;
+    this.#clock.learn(welcome.nowMs, performance.now());
     const owner = ownership(identity.nodeName, welcome);
     this.#loop.begin(owner, welcome.epoch);
     this.#networks.begin(owner);

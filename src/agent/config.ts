@@ -2,7 +2,7 @@ import { messageOf } from '../core/model/values.ts';
 import { nearest } from '../core/schema/nearest.ts';
 import { nodeNameOf } from '../core/model/host-name.ts';
 import { LABEL_DOMAIN, NODE_LABELS } from '../core/model/labels.ts';
-import { parseAddress } from '../core/model/ipv4.ts';
+import { isMachineAddress, parseAddress } from '../core/model/ipv4.ts';
 import { MESH_PORT } from '../core/model/mesh.ts';
 import { portRange } from '../core/model/port-ranges.ts';
 import { withoutTrailing } from '../core/model/text-end.ts';
@@ -274,6 +274,11 @@ function meshOf(port: string, addresses: readonly string[]): Pick<AgentConfig, '
   const odd = advertise.find((text) => parseAddress(text) === undefined);
   if (odd !== undefined)
     throw new Problem(`--advertise-address ${odd}: expected an IPv4 address such as 203.0.113.7`);
+  const nobodys = advertise.find((text) => !isMachineAddress(text));
+  if (nobodys !== undefined)
+    throw new Problem(
+      `--advertise-address ${nobodys}: other machines cannot reach this address; expected one of this machine or of what forwards to it`,
+    );
   if (port === 'off') return {};
   if (!/^[0-9]{1,5}$/.test(port) || Number(port) < 1 || Number(port) >= 65_535)
     throw new Problem(`--mesh ${port}: expected a UDP port from 1 to 65534, or off`);

@@ -290,6 +290,7 @@ describe('sessions', () => {
       heartbeatMs: 5000,
       silenceMs: 10_000,
     });
+    expect(Math.abs((welcome.nowMs ?? 0) - Date.now())).toBeLessThan(10_000);
     expect(await agent.next('farewell')).toMatchObject({ code: 'agent_session_stale', retry: false });
     await agent.closed;
     expect((await newer.next('assignment')).epoch).toBe(2);

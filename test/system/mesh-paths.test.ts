@@ -50,7 +50,8 @@ function deviceOf(name: Name): string {
 beforeAll(async () => {
   ensurePackages(['wireguard-go', 'wireguard-tools', 'nftables', 'iproute2']);
   lan = new Lan();
-  cluster = await startCluster();
+  // An agent that is away for some seconds has lost nobody.
+  cluster = await startCluster({ BERTH_TIMERS_FAILED_AFTER: '60s' });
   shop = await cluster.plane.tenant('shop');
   const start = async (name: Name, plug: (namespace: TestNamespace) => void): Promise<void> => {
     nodes.set(name, await cluster.node(name, shop, { environment: { BERTH_AGENT_MESH: '51820' }, plug }));
@@ -84,9 +85,14 @@ function get(host: string, path: string): string {
 }
 
 /** Who answered how often; what is no name of an instance is a wrong answer. */
-async function ask(from: Name, host: string, count: number): Promise<ReadonlyMap<string, number>> {
+async function ask(
+  from: Name,
+  host: string,
+  count: number,
+  pauseS = 0,
+): Promise<ReadonlyMap<string, number>> {
   const once = `${get(host, '/index.html')} | tail -1`;
-  const script = `i=0; while [ $i -lt ${count} ]; do a=$(${once}); echo "\${a:-none}"; i=$((i+1)); done | sort | uniq -c`;
+  const script = `i=0; while [ $i -lt ${count} ]; do a=$(${once}); echo "\${a:-none}"; sleep ${pauseS}; i=$((i+1)); done | sort | uniq -c`;
   const lines = (await run(from, script)).trim().split('\n');
   return new Map(lines.map((line) => [line.trim().split(/ +/)[1] ?? '', Number(line.trim().split(/ +/)[0])]));
 }
@@ -173,9 +179,15 @@ describe('an agent', () => {
   it('that is killed and starts again changes nothing', async () => {
     const { agent } = nodeOf('open');
     const before = await shop.call('GET', '/api/v1/nodes/open');
+    const silent = () => cluster.events(shop, 'node.mesh_silent', 'natted');
+    const told = await silent();
     await agent.kill9();
     await reachesAll('natted');
+    // Longer than a way is tried that does not answer: WireGuard needs no agent, and the relay would lead to nobody.
+    const seen = await ask('natted', 'web', 12, 1);
+    expect([...seen.keys()]).not.toContain('none');
     await agent.start();
+    expect(await silent()).toEqual(told);
     const after = await shop.call('GET', '/api/v1/nodes/open');
     expect(after.body.mesh.subnet).toBe(before.body.mesh.subnet);
     await reachesAll('natted');

@@ -62,6 +62,8 @@ export class Ingress {
   readonly #revocations = new Revocations();
   #map: MeshMap | undefined;
   readonly #beganMs = performance.now();
+  #facts: NodeIngress | undefined;
+  #factsMs = -Infinity;
   #files: { readonly directory: string; readonly files: CertificateFiles } | undefined;
   #fileProblem: string | undefined;
   #reports: readonly RouteReport[] | undefined;
@@ -90,7 +92,13 @@ export class Ingress {
   /** For `hello`. */
   async facts(): Promise<NodeIngress> {
     const { http, https } = this.#options;
-    return { http, https, ...(await this.#keeper.version()) };
+    this.#facts = { http, https, ...(await this.#keeper.version()) };
+    return this.#facts;
+  }
+
+  /** As they were last found. */
+  get lastFacts(): NodeIngress | undefined {
+    return this.#facts;
   }
 
   /** Undefined: nothing is known yet, and what was said before holds. */
@@ -163,7 +171,17 @@ export class Ingress {
     );
     if (this.#keeper.problem === undefined && this.#revocations.loaded(withheld)) this.#rounds.ask('all');
     await this.#layer4.ensure(map, gatewayOf(map, this.#options.node));
+    await this.#lookAtCaddy();
     await this.#tell();
+  }
+
+  /** A Caddy that was missing may be there now, or the other way round. */
+  async #lookAtCaddy(): Promise<void> {
+    const isOdd = this.#facts?.problem !== undefined || this.#keeper.problem !== undefined;
+    if (!isOdd || performance.now() - this.#factsMs < REPAIR_MS) return;
+    this.#factsMs = performance.now();
+    const before = JSON.stringify(this.#facts);
+    if (JSON.stringify(await this.facts()) !== before) this.#options.onChange();
   }
 
   /** The first of the tenant's ingress nodes. */

@@ -21,6 +21,7 @@ import { joinEarlier } from './earlier-containers.ts';
 import { ensureEngineNetwork } from './engine-network.ts';
 import { type Log } from '../log.ts';
 import { run } from '../volumes/program.ts';
+import { advertisedProblem } from './advertised.ts';
 import type { MeshDevice } from './device.ts';
 import { Draining } from './draining.ts';
 import { type LocalPlace, withLocalHealth } from './local-health.ts';
@@ -176,6 +177,12 @@ export class Mesh {
     return this.#problem;
   }
 
+  /** Of what it was told to say of itself; it takes part all the same. */
+  get addressProblem(): string | undefined {
+    const { node, device, advertise } = this.#options;
+    return this.#told && advertisedProblem({ node, port: device.port, addresses: advertise }, this.#told);
+  }
+
   /** Whether a deployment is reached by its name from here; undefined: it has no name in the network, or this node no part in it. */
   answers(name: string): boolean | undefined {
     const of = (map?: MeshMap) => map?.services.find((one) => one.name === name);
@@ -301,7 +308,10 @@ export class Mesh {
     }
     // After the rules: the engine translates the source of what is sent before, and the kernel goes on so for as long as the same is sent.
     if (known === undefined) await this.#ensureRoutes(map, place);
-    await this.#peers.set(map.nodes.filter(({ name }) => name !== this.#options.node));
+    await this.#peers.set(
+      map.nodes.filter(({ name }) => name !== this.#options.node),
+      [map.prefix, map.virtualPrefix],
+    );
     this.#applied = map;
     this.#isPlaced = true;
     this.#placed.resolve();

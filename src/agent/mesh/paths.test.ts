@@ -14,6 +14,9 @@ function signs(more: Partial<PeerSigns> = {}): PeerSigns {
     relayed: true,
     heardFrom: undefined,
     answeredByRelayMs: undefined,
+    heardMs: undefined,
+    askedMs: undefined,
+    askingMs: undefined,
     ...more,
   };
 }
@@ -49,6 +52,26 @@ describe('the path to a peer', () => {
       'stays while the peer comes back from the relay',
       { path: direct(A), carriedMs: 99_900, answeredByRelayMs: 96_000, answeredMs: new Map([[A, 99_000]]) },
       { path: direct(A) },
+    ],
+    [
+      'stays while WireGuard is heard there and nobody asks: the agent of the peer is away',
+      { path: direct(A), carriedMs: 94_000, heardMs: 99_000, askedMs: 94_000 },
+      { path: direct(A) },
+    ],
+    [
+      'is the relay when the agent of the peer asks and is not reached: packets go in one direction only',
+      { path: direct(A), carriedMs: 94_000, heardMs: 99_000, askedMs: 99_000, askingMs: 50_000 },
+      { path: { kind: 'relay' } },
+    ],
+    [
+      'stays when the agent of the peer is back and has not answered yet',
+      { path: direct(A), carriedMs: 60_000, heardMs: 99_900, askedMs: 99_900, askingMs: 99_900 },
+      { path: direct(A) },
+    ],
+    [
+      'is the relay when the machine of the peer is silent too',
+      { path: direct(A), carriedMs: 94_000, heardMs: 94_500, askedMs: 94_000 },
+      { path: { kind: 'relay' } },
     ],
     ['has five seconds to prove itself', { path: direct(A), sinceMs: 97_000 }, { path: direct(A) }],
     [

@@ -6,6 +6,8 @@ export type Path =
 
 /** Without an answer for this long a path does not work. */
 export const DEAD_MS = 5_000;
+/** An agent asks every second: one that has not for so long is away. Less than `DEAD_MS`, so that its silence is known before it is judged. */
+const AWAY_MS = 3_000;
 /** A direct address that answered pings and then carried nothing is not tried again for so long, and longer each time. */
 const REPENT_MS = { first: 5_000, most: 40_000 } as const;
 
@@ -31,13 +33,35 @@ export interface PeerSigns {
   readonly heardFrom: string | undefined;
   /** Since when it hears the peer from the relay alone, although packets to it are to go directly. */
   readonly answeredByRelayMs: number | undefined;
+  /** When the interface last took anything from the peer that did not come from the relay. */
+  readonly heardMs: number | undefined;
+  /** When the peer's agent last asked through the tunnel, and since when it does without a pause. */
+  readonly askedMs: number | undefined;
+  readonly askingMs: number | undefined;
+}
+
+/** Whether a question that comes now is the first one after a pause. */
+export function asksAgain(askedMs: number | undefined, nowMs: number): boolean {
+  return nowMs - (askedMs ?? -Infinity) >= AWAY_MS;
+}
+
+/**
+ * The tunnel works, and nobody at its other end answers for the agent: it is stopped, upgraded or has died. WireGuard needs no agent,
+ * and the relay does. One that is back has a moment to answer, too.
+ */
+export function isAgentAway(
+  { heardMs, askedMs, askingMs }: Pick<PeerSigns, 'heardMs' | 'askedMs' | 'askingMs'>,
+  nowMs: number,
+): boolean {
+  const isHeard = heardMs !== undefined && nowMs - heardMs < DEAD_MS;
+  return isHeard && (asksAgain(askedMs, nowMs) || nowMs - (askingMs ?? -Infinity) < AWAY_MS);
 }
 
 /**
  * The way that packets to the peer should take from now on. A direct address is taken when it answers; it is left when neither it
  * nor the tunnel has answered for five seconds, or when it answers and the tunnel is silent: then something lets pings through
  * and drops the rest. A tunnel that carries because the peer uses the relay is no proof of a direct address: WireGuard answers the
- * peer by the way it came, and every packet that goes directly is lost.
+ * peer by the way it came, and every packet that goes directly is lost. A peer whose agent is away stays where it is.
  */
 export function nextPath(
   signs: PeerSigns,
@@ -51,7 +75,7 @@ export function nextPath(
   const other: Path = relayed ? { kind: 'relay' } : { kind: 'none' };
   const isKnown = path.kind === 'direct' && (path.address === heardFrom || candidates.includes(path.address));
   const isLeft = nowMs - answeredByRelayMs >= DEAD_MS;
-  if (isKnown && (isNew || (carries && !isLeft))) return { path };
+  if (isKnown && (isNew || ((carries || isAgentAway(signs, nowMs)) && !isLeft))) return { path };
   if (carries && heardFrom !== undefined) return { path: { kind: 'direct', address: heardFrom } };
   const distrust = path.kind === 'direct' && answers(path.address) ? path.address : undefined;
   const best = candidates.find(

@@ -1,9 +1,9 @@
 import { messageOf } from '../../core/model/values.ts';
-import { addressAt, parseAddress, parseCidr } from '../../core/model/ipv4.ts';
+import { addressAt, isMachineAddress, isWithin, parseCidr } from '../../core/model/ipv4.ts';
 import type { MeshMap, MeshPath } from '../../core/protocol/agent-protocol.ts';
 import { type Log } from '../log.ts';
 import { type DevicePeer, type MeshDevice, portFault } from './device.ts';
-import { DEAD_MS, distrustMs, nextPath, type Path } from './paths.ts';
+import { asksAgain, DEAD_MS, distrustMs, isAgentAway, nextPath, type Path } from './paths.ts';
 import { Pings } from './pings.ts';
 import type { RelayClient } from './relay-client.ts';
 
@@ -15,13 +15,21 @@ const MAX_CANDIDATES = 16;
 const STEADY_MS = 120_000;
 /** Where packets of the relay come from. */
 const RELAYED = '127.0.0.1:';
+/** Longer than WireGuard's own silence between two that have nothing to say. */
+const MUTE_MS = 35_000;
 
 interface Peer {
   readonly node: MeshNode;
   path: Path;
+  readonly knownMs: number;
   sinceMs: number;
   carriedMs: number | undefined;
   heardFrom: string | undefined;
+  /** When anything came from it, by whichever way; then, when it came directly. */
+  receivedMs: number;
+  heardMs: number | undefined;
+  askedMs: number | undefined;
+  askingMs: number | undefined;
   answeredByRelayMs: number | undefined;
   readonly answeredMs: Map<string, number>;
   readonly distrustedMs: Map<string, number>;
@@ -38,7 +46,12 @@ export class Peers {
   readonly #onChange: () => void;
   readonly #log: Log;
   readonly #peers = new Map<string, Peer>();
-  readonly #pings = new Pings((target, roundTripMs) => this.#answered(target, roundTripMs));
+  readonly #pings = new Pings(
+    (target, roundTripMs) => this.#answered(target, roundTripMs),
+    (from) => this.#asked(from),
+  );
+  /** Addresses of the network itself: no way to a node leads through the tunnel that it is to carry. */
+  #inside: readonly string[] = [];
   #asking: NodeJS.Timeout | undefined;
   #set = '';
 
@@ -75,20 +88,28 @@ export class Peers {
     this.#relay.close();
   }
 
-  /** The way to each peer as it is now. */
+  /** The way to each peer as it is now; of one that has had no time to answer yet there is nothing to say. */
   paths(): readonly MeshPath[] {
-    return [...this.#peers].map(([node, { path, roundTripMs, carriedMs, receivedBytes, sentBytes }]) => ({
-      node,
-      path: path.kind,
-      ...(path.kind === 'direct' && { address: path.address }),
-      carries: carriedMs !== undefined && performance.now() - carriedMs < DEAD_MS,
-      ...(roundTripMs !== undefined && { roundTripMs: Math.round(roundTripMs * 10) / 10 }),
-      receivedBytes,
-      sentBytes,
-    }));
+    const nowMs = performance.now();
+    return [...this.#peers]
+      .filter(([, { carriedMs, knownMs }]) => carriedMs !== undefined || nowMs - knownMs >= DEAD_MS)
+      .map(([node, peer]) => {
+        const { path, roundTripMs, receivedBytes, sentBytes } = peer;
+        return {
+          node,
+          path: path.kind,
+          ...(path.kind === 'direct' && { address: path.address }),
+          carries: carriesNow(peer, nowMs),
+          ...(roundTripMs !== undefined && { roundTripMs: Math.round(roundTripMs * 10) / 10 }),
+          receivedBytes,
+          sentBytes,
+        };
+      });
   }
 
-  async set(nodes: readonly MeshNode[]): Promise<void> {
+  /** `inside`: networks that are reached through the tunnel. */
+  async set(nodes: readonly MeshNode[], inside: readonly string[]): Promise<void> {
+    this.#inside = inside;
     const wanted = new Set(nodes.map(({ name }) => name));
     for (const name of this.#peers.keys()) if (!wanted.has(name)) this.#peers.delete(name);
     for (const node of nodes) {
@@ -100,12 +121,19 @@ export class Peers {
 
   #askAll(): void {
     for (const [name, { node }] of this.#peers) {
-      for (const address of candidatesOf(node))
+      for (const address of this.#candidatesOf(node))
         this.#pings.ask(`${name}|${endpointOf(address, node)}`, node.publicKey, address, node.port + 1);
-      const network = parseCidr(node.subnet);
-      const gateway = network && addressAt(network, 1);
+      const gateway = gatewayOf(node);
       if (gateway !== undefined) this.#pings.ask(name, node.publicKey, gateway, node.port + 1);
     }
+  }
+
+  #asked(from: string): void {
+    const nowMs = performance.now();
+    const peer = [...this.#peers.values()].find(({ node }) => gatewayOf(node) === from);
+    if (peer === undefined) return;
+    if (asksAgain(peer.askedMs, nowMs)) peer.askingMs = nowMs;
+    peer.askedMs = nowMs;
   }
 
   #answered(target: string, roundTripMs: number): void {
@@ -136,12 +164,16 @@ export class Peers {
         peer.heardFrom = byRelay ? undefined : counted?.endpoint;
         peer.answeredByRelayMs =
           byRelay && peer.path.kind === 'direct' ? (peer.answeredByRelayMs ?? performance.now()) : undefined;
-        peer.receivedBytes = counted?.receivedBytes ?? 0;
+        const receivedBytes = counted?.receivedBytes ?? 0;
+        if (receivedBytes > peer.receivedBytes) peer.receivedMs = performance.now();
+        if (receivedBytes > peer.receivedBytes && !byRelay) peer.heardMs = performance.now();
+        peer.receivedBytes = receivedBytes;
         peer.sentBytes = counted?.sentBytes ?? 0;
         this.#judge(name, peer);
         // WireGuard answers where it was last spoken to from: a peer that still uses the relay would keep us there, and we it.
         if (peer.path.kind === 'direct' && byRelay) this.#set = '';
       }
+      await this.#begAnew();
       await this.#apply();
       // After that: the first packet of a way shows the peer where we are now, before one of its own takes us back.
       this.#askAll();
@@ -150,12 +182,26 @@ export class Peers {
     }
   }
 
+  /**
+   * WireGuard takes no greeting that bears an earlier time than the last one it took from a peer, and forgets that time with the peer. Of
+   * two nodes whose clocks were ahead and have been set right, neither would hear the other again until their clocks are there.
+   */
+  async #begAnew(): Promise<void> {
+    const nowMs = performance.now();
+    const mute = [...this.#peers.values()].filter(({ receivedMs }) => nowMs - receivedMs >= MUTE_MS);
+    if (mute.length === 0) return;
+    for (const peer of mute) peer.receivedMs = nowMs;
+    const keys = new Set(mute.map(({ node }) => node.publicKey));
+    await this.#device.setPeers((await this.#devicePeers()).filter(({ publicKey }) => !keys.has(publicKey)));
+    this.#set = '';
+  }
+
   #judge(name: string, peer: Peer): void {
     const nowMs = performance.now();
     // The interface outlives the agent: one that starts again goes on by the way that carries.
     if (peer.path.kind === 'none' && peer.heardFrom !== undefined)
       peer.path = { kind: 'direct', address: peer.heardFrom };
-    const candidates = candidatesOf(peer.node).map((address) => endpointOf(address, peer.node));
+    const candidates = this.#candidatesOf(peer.node).map((address) => endpointOf(address, peer.node));
     const { path, distrust } = nextPath({ ...peer, candidates, relayed: true }, nowMs);
     if (distrust !== undefined) {
       peer.distrustedMs.set(distrust, nowMs + distrustMs(peer.disappointments));
@@ -171,6 +217,14 @@ export class Peers {
   async #apply(): Promise<void> {
     const relayed = [...this.#peers].flatMap(([name, { path }]) => (path.kind === 'relay' ? [name] : []));
     this.#relay.use(new Set(relayed), new Set(this.#peers.keys()));
+    const peers = await this.#devicePeers();
+    const text = JSON.stringify([this.#device.made, this.#device.publicKeys.own, peers]);
+    if (text === this.#set) return;
+    await this.#device.setPeers(peers);
+    this.#set = text;
+  }
+
+  async #devicePeers(): Promise<readonly DevicePeer[]> {
     const peers: DevicePeer[] = [];
     for (const [name, { node, path }] of this.#peers) {
       const { publicKey, subnet } = node;
@@ -182,20 +236,34 @@ export class Peers {
             : undefined;
       peers.push({ publicKey, subnet, ...(endpoint !== undefined && { endpoint }) });
     }
-    const text = JSON.stringify([this.#device.made, this.#device.publicKeys.own, peers]);
-    if (text === this.#set) return;
-    await this.#device.setPeers(peers);
-    this.#set = text;
+    return peers;
   }
+
+  /** Said by other machines: nothing that is no address becomes part of a configuration. */
+  #candidatesOf({ addresses }: MeshNode): readonly string[] {
+    return outsideOf(addresses, this.#inside).slice(0, MAX_CANDIDATES);
+  }
+}
+
+/** Those by which a machine can be reached without the network that they are for. */
+export function outsideOf(addresses: readonly string[], inside: readonly string[]): readonly string[] {
+  return [...new Set(addresses)].filter(
+    (address) => isMachineAddress(address) && !inside.some((network) => isWithin(address, network)),
+  );
 }
 
 function newPeer(node: MeshNode): Peer {
   return {
     node,
     path: { kind: 'none' },
+    knownMs: performance.now(),
     sinceMs: performance.now(),
     carriedMs: undefined,
     heardFrom: undefined,
+    receivedMs: performance.now(),
+    heardMs: undefined,
+    askedMs: undefined,
+    askingMs: undefined,
     answeredByRelayMs: undefined,
     answeredMs: new Map(),
     distrustedMs: new Map(),
@@ -206,11 +274,18 @@ function newPeer(node: MeshNode): Peer {
   };
 }
 
-/** Said by other machines: nothing that is no address becomes part of a configuration. */
-function candidatesOf({ addresses }: MeshNode): readonly string[] {
-  return [...new Set(addresses)]
-    .filter((address) => parseAddress(address) !== undefined)
-    .slice(0, MAX_CANDIDATES);
+/** Also for a peer whose agent is away: WireGuard needs none. */
+function carriesNow(peer: Peer, nowMs: number): boolean {
+  const { carriedMs, path } = peer;
+  return (
+    (carriedMs !== undefined && nowMs - carriedMs < DEAD_MS) ||
+    (path.kind === 'direct' && isAgentAway(peer, nowMs))
+  );
+}
+
+function gatewayOf({ subnet }: MeshNode): string | undefined {
+  const network = parseCidr(subnet);
+  return network && addressAt(network, 1);
 }
 
 function endpointOf(address: string, { port }: MeshNode): string {

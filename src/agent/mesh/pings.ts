@@ -21,13 +21,16 @@ interface Question {
  */
 export class Pings {
   readonly #onAnswer: (target: string, roundTripMs: number) => void;
+  readonly #onAsked: (from: string) => void;
   readonly #open = new Map<string, Question>();
   #socket: Socket | undefined;
   /** Public keys of this node. */
   #own: readonly Buffer[] = [];
 
-  constructor(onAnswer: (target: string, roundTripMs: number) => void) {
+  /** `onAsked`: somebody at this address asked for this node. */
+  constructor(onAnswer: (target: string, roundTripMs: number) => void, onAsked: (from: string) => void) {
     this.#onAnswer = onAnswer;
+    this.#onAsked = onAsked;
   }
 
   async listen(port: number): Promise<void> {
@@ -71,8 +74,9 @@ export class Pings {
     const nonce = data.subarray(ASK.length, ASK.length + NONCE_BYTES);
     const name = data.subarray(ASK.length + NONCE_BYTES);
     if (kind.equals(ASK)) {
-      if (this.#own.some((one) => one.equals(name)))
-        this.#send(Buffer.concat([ANSWER, nonce, name]), host, port);
+      if (!this.#own.some((one) => one.equals(name))) return;
+      this.#send(Buffer.concat([ANSWER, nonce, name]), host, port);
+      this.#onAsked(host);
       return;
     }
     const key = nonce.toString('hex');

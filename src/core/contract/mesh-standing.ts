@@ -76,21 +76,30 @@ export interface Way {
 /** How packets go to a peer. `to`: the peer's own record, if the tenant still has it. */
 export function wayTo(peer: MeshedPeer, to: MeshedNode | undefined): Way {
   const name = peer.node ?? 'the node';
+  const tried = triedText(to?.mesh?.addresses ?? []);
   if (peer.carries === true && peer.path === 'direct')
     return { state: 'direct', ...(peer.address !== undefined && { address: peer.address }) };
   if (peer.carries === true && peer.path === 'relay')
     return {
       state: 'relayed',
-      why: `no address of ${name} answers`,
+      why: `no address of ${name} answers${tried}`,
       fix: openPorts(name, to),
     };
   if (to?.status !== undefined && to.status !== 'ready')
     return { state: 'none', why: `${name} is silent`, fix: `is berth agent running on ${name}?` };
   return {
     state: 'none',
-    why: `neither an address of ${name} nor the relay answers`,
+    why: `neither an address of ${name}${tried} nor the relay answers`,
     fix: openPorts(name, to),
   };
+}
+
+const MAX_TRIED = 4;
+
+/** A wrong one among them is seen at once. */
+export function triedText(addresses: readonly string[]): string {
+  const shown = addresses.slice(0, MAX_TRIED).join(', ');
+  return shown === '' ? '' : ` (${shown}${addresses.length > MAX_TRIED ? ', …' : ''})`;
 }
 
 /** WireGuard's, and the next one, by which addresses are tried. */

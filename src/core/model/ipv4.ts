@@ -19,12 +19,19 @@ export function parseAddress(text: string): number | undefined {
 
 const MAPPED = '::ffff:';
 const LOOPBACK = 127;
+const MULTICAST = 224;
+
+/** Whether it can be the address of another machine: not of this one alone (127.0.0.0/8), of none (0.0.0.0/8), of many (224.0.0.0 and above). */
+export function isMachineAddress(text: string): boolean {
+  const address = parseAddress(text);
+  const first = address === undefined ? 0 : Math.floor(address / 2 ** 24);
+  return first > 0 && first !== LOOPBACK && first < MULTICAST;
+}
 
 /** Of a connection's other end, by which others might reach it; undefined: it is no plain IPv4 address, or of this machine alone. */
 export function reachableAddress(text: string | undefined): string | undefined {
   const plain = text?.startsWith(MAPPED) === true ? text.slice(MAPPED.length) : text;
-  const address = parseAddress(plain ?? '');
-  return address === undefined || Math.floor(address / 2 ** 24) === LOOPBACK ? undefined : plain;
+  return isMachineAddress(plain ?? '') ? plain : undefined;
 }
 
 export function addressText(address: number): string {

@@ -206,7 +206,12 @@ const report = message({
     /** In place of what `hello` said of them; absent: that still holds. */
     facts: optional({
       type: 'object',
-      fields: { problems: optional(listOf(humanText, MAX_PROBLEMS)), mesh: optional(meshEndpoint) },
+      fields: {
+        problems: optional(listOf(humanText, MAX_PROBLEMS)),
+        mesh: optional(meshEndpoint),
+        /** Absent: as `hello` said. */
+        ingress: optional(ingressFacts),
+      },
     }),
     /** Of ingress nodes; always whole. */
     ingress: optional(ingressReport),

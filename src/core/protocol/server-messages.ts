@@ -34,6 +34,8 @@ const welcome = message({
     servers: optional(listOf(serverText)),
     /** Keys that identify the control plane, in place of earlier ones: base64 of public keys in SPKI form. Absent: without TLS. */
     anchors: optional(listOf(serverText)),
+    /** Its clock, in milliseconds of the epoch: an agent whose own differs says so. */
+    nowMs: optional(count),
   },
 });
 

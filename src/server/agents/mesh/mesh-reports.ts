@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { triedText } from '../../../core/contract/mesh-standing.ts';
 import type { MeshPeer } from '../../../core/model/mesh.ts';
 import type { Report } from '../../../core/protocol/agent-protocol.ts';
 import type { Clock } from '../../clock.ts';
@@ -61,10 +62,14 @@ export class MeshReports {
     const { tenantId, node } = session.identity;
     const tenant = store.forTenant(tenantId);
     // A node speaks of nodes of its tenant and of nothing else.
-    const peers = reported.filter((peer) => tenant.get('nodes', idOf('nodes', peer.node)) !== undefined);
+    const meshOf = (name: string) => tenant.get('nodes', idOf('nodes', name))?.record.mesh;
+    const spoken = reported.filter((peer) => meshOf(peer.node) !== undefined);
     const id = idOf('mesh-paths', node);
     const known = tenant.get('mesh-paths', id)?.record.peers ?? [];
-    const changed = peers.filter(
+    // An agent that has just started says nothing of those that it has not heard yet: what was known holds until it does.
+    const unsaid = known.filter((one) => spoken.every((peer) => peer.node !== one.node));
+    const peers = [...spoken, ...unsaid.filter((one) => meshOf(one.node) !== undefined)];
+    const changed = spoken.filter(
       (peer) => stateOf(peer) !== stateOf(known.find((one) => one.node === peer.node)),
     );
     const nowMs = clock.monotonicMs();
@@ -73,14 +78,19 @@ export class MeshReports {
     const transaction = expectSession(tenant, session.identity, tenant.transaction());
     if (transaction === undefined) return;
     transaction.put('mesh-paths', id, { peers, seenAt: clock.now().toISOString() });
-    for (const peer of changed) this.#publish(session, transaction, peer);
+    for (const peer of changed) this.#publish(session, transaction, peer, meshOf(peer.node)?.addresses ?? []);
     await tenant.commit(transaction);
     this.#storedMs.set(session.key, nowMs);
   }
 
   /** A silent fall-back would only be noticed by its slowness. */
-  #publish({ identity: { tenantId, node } }: AgentSession, transaction: Transaction, peer: MeshPeer): void {
-    const { kind, message } = newsOf(node, peer);
+  #publish(
+    { identity: { tenantId, node } }: AgentSession,
+    transaction: Transaction,
+    peer: MeshPeer,
+    addresses: readonly string[],
+  ): void {
+    const { kind, message } = newsOf(node, peer, addresses);
     this.#options.journal.event(transaction, tenantId, {
       kind,
       subject: { kind: 'Node', name: node },
@@ -98,16 +108,21 @@ function stateOf(peer: MeshPeer | undefined): string | undefined {
   return peer === undefined ? undefined : peer.carries ? peer.path : 'silent';
 }
 
-function newsOf(node: string, { node: peer, path, carries, address }: MeshPeer) {
+function newsOf(
+  node: string,
+  { node: peer, path, carries, address }: MeshPeer,
+  addresses: readonly string[],
+) {
+  const tried = triedText(addresses);
   if (!carries)
     return {
       kind: 'node.mesh_silent',
-      message: `${node} does not reach ${peer} over the tenant's network: neither its addresses nor the relay answer; open UDP between them or look at the agent of ${peer}`,
+      message: `${node} does not reach ${peer} over the tenant's network: neither its addresses${tried} nor the relay answer; open UDP between them or look at the agent of ${peer}`,
     };
   if (path === 'relay')
     return {
       kind: 'node.mesh_relayed',
-      message: `${node} reaches ${peer} through the relay of the control plane, which is slower: no address of ${peer} answers; open its UDP ports, or name another address with --advertise-address`,
+      message: `${node} reaches ${peer} through the relay of the control plane, which is slower: no address of ${peer} answers${tried}; open its UDP ports, or name another address with --advertise-address`,
     };
   return {
     kind: 'node.mesh_direct',

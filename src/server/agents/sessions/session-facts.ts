@@ -8,6 +8,7 @@ import { idOf } from '../../store/record-ids.ts';
 import type { Store } from '../../store/store.ts';
 import type { KeyedRate } from './keyed-rate.ts';
 import type { AgentSession } from './session.ts';
+import { changesText } from './session-record.ts';
 import { expectSession } from './session-guard.ts';
 
 type Facts = NonNullable<Report['facts']>;
@@ -45,7 +46,7 @@ export class SessionFacts {
     const stored = tenant.get('nodes', idOf('nodes', node));
     if (stored === undefined) return;
     const record = withFacts(stored.record, facts);
-    const changed = (['problems', 'mesh'] as const).filter(
+    const changed = (['problems', 'mesh', 'ingress'] as const).filter(
       (field) => canonicalJson(record[field] ?? null) !== canonicalJson(stored.record[field] ?? null),
     );
     if (changed.length === 0 || !events.take(`${session.key}/facts`)) return;
@@ -55,7 +56,7 @@ export class SessionFacts {
     journal.event(transaction, tenantId, {
       kind: 'node.updated',
       subject: { kind: 'Node', name: node },
-      message: `${node} reports changes: ${changed.map((field) => (field === 'mesh' ? 'mesh' : 'problems of the node')).join(', ')}`,
+      message: changesText(node, changed, record),
       details: Object.fromEntries(changed.map((field) => [field, record[field] ?? null])),
     });
     await tenant.commit(transaction);
@@ -65,10 +66,12 @@ export class SessionFacts {
 /** Where the session comes from stays. */
 function withFacts(
   { problems: _problems, mesh: before, ...kept }: NodeRecord,
-  { problems, mesh }: Facts,
+  { problems, mesh, ingress }: Facts,
 ): NodeRecord {
   return {
     ...kept,
+    // Whether it serves the ingress is said by `hello`.
+    ...(kept.ingress !== undefined && optional('ingress', ingress)),
     ...optional('problems', problems),
     ...(mesh && { mesh: { ...mesh, ...optional('seenFrom', before?.seenFrom) } }),
   };

@@ -44,6 +44,20 @@ const WORDS: Readonly<Record<(typeof REPORTED)[number], string>> = {
   ingress: 'ingress',
 };
 
+const MAX_TEXT = 1_000;
+
+/** Of problems what they are: they say what to do. */
+export function changesText(
+  node: string,
+  changed: readonly (keyof typeof WORDS)[],
+  { problems = [] }: Pick<NodeRecord, 'problems'>,
+): string {
+  const words = changed.map((field) =>
+    field === 'problems' ? `${WORDS.problems} (${problems.join('; ') || 'none any more'})` : WORDS[field],
+  );
+  return `${node} reports changes: ${words.join(', ')}`.slice(0, MAX_TEXT);
+}
+
 /** Labels that do not hold are left off and announced: a node must not keep a country that its agent no longer claims. */
 function acceptedLabels(
   hello: Hello,
@@ -147,7 +161,7 @@ export async function recordSession(
       journal.event(transaction, tenantId, {
         kind: 'node.updated',
         subject,
-        message: `${known.name} reports changes: ${changed.map((field) => WORDS[field]).join(', ')}`,
+        message: changesText(known.name, changed, record),
         details: Object.fromEntries(changed.map((field) => [field, record[field] ?? null])),
       });
     }

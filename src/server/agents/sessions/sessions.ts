@@ -247,6 +247,7 @@ export class Sessions {
       ...(timers.usageMs === undefined ? {} : { usageMs: timers.usageMs }),
       ...(addresses && { servers: addresses() }),
       ...(anchors && { anchors: anchors() }),
+      nowMs: this.#options.access.clock.now().getTime(),
     };
   }
 
