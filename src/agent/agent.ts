@@ -22,6 +22,7 @@ import { AGENT_FEATURES, type NodeFacts, nodeFacts } from './session/node-facts.
 import { ownership } from './containers/own-labels.ts';
 import { Reporter } from './session/reporter.ts';
 import { Session, type SessionMessage } from './session/session.ts';
+import { openChannel } from './session/channel.ts';
 import { Streams } from './session/streams.ts';
 import { UsageMeter } from './containers/usage.ts';
 import { receiveProblems } from './volumes/detect.ts';
@@ -207,6 +208,7 @@ export class Agent {
       networkContainers: (name) => this.#networks.containers(name),
       send,
       queuedBytes: () => this.#session.bufferedBytes,
+      openChannel: (id, signal) => openChannel((path) => link.open(path), id, signal),
       measureVolume: (id) => this.#volumes.measureNow(id),
       receive: (operation, aborted) => this.#volumes.receive(operation, aborted),
       revokeCertificate: async (host) => {

@@ -14,11 +14,19 @@ export interface Terminal {
   readonly columns: number;
   out(text: string): void;
   err(text: string): void;
+  /** Standard input, output and errors byte by byte, for a program that runs elsewhere; absent where there are none. */
+  readonly pipes?: Pipes;
   /** Standard input, whole. */
   readInput(): Promise<string>;
   ask(question: string): Promise<string>;
   /** What is typed is not shown. */
   askHidden(question: string): Promise<string>;
+}
+
+export interface Pipes {
+  readonly stdin: NodeJS.ReadStream;
+  readonly stdout: NodeJS.WriteStream;
+  readonly stderr: NodeJS.WriteStream;
 }
 
 const DEFAULT_COLUMNS = 100;
@@ -36,6 +44,7 @@ export function systemTerminal(environment: NodeJS.ProcessEnv): Terminal {
     },
     out: (text) => void stdout.write(text),
     err: (text) => void stderr.write(text),
+    pipes: { stdin, stdout, stderr },
     readInput: async () => (await import('node:stream/consumers')).text(stdin),
     ask: (question) => askLine(question, true),
     askHidden: (question) => askLine(question, false),

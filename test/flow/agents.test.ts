@@ -404,12 +404,12 @@ describe('streams', () => {
       (await plane.as(viewer.body.token)('POST', '/api/v1/deployments/exec/exec', { command: ['id'] })).body
         .code,
     ).toBe('role_forbidden');
-    const answer = exec({ command: ['id', 'canary-command'], timeout: '2s' });
+    const answer = exec({ command: ['id', '--password=canary-Command-77'], timeout: '2s' });
     const { streamId, operation } = await agent.next('request');
     expect(operation).toEqual({
       kind: 'exec',
       instanceId: instance.id,
-      command: ['id', 'canary-command'],
+      command: ['id', '--password=canary-Command-77'],
       timeoutMs: 2000,
     });
     agent.send({ type: 'data', streamId, text: 'out', channel: 'stdout' });
@@ -421,7 +421,12 @@ describe('streams', () => {
     expect(lines.map(({ subject }: { subject: object }) => subject)).toEqual([
       { kind: 'Instance', name: instance.id },
     ]);
-    expect(JSON.stringify(audit)).not.toContain('canary-command');
+    expect(lines[0].details).toEqual({ deployment: 'exec', command: 'id (redacted)' });
+    expect(audit.at(-1)).toMatchObject({
+      action: 'deployment.exec_ended',
+      details: { command: 'id (redacted)', outcome: 'done', exitCode: 3 },
+    });
+    expect(JSON.stringify(audit)).not.toContain('canary-Command');
   });
 
   it('end with the session', async () => {

@@ -28,6 +28,8 @@ import { statsSample } from './stats-sample.ts';
 import { DEFAULT_DEADLINE_MS, enginePath, type Query, seconds } from './transport.ts';
 
 const PULL_DEADLINE_MS = 600_000;
+const UNUSED_KEYS = 'ctrl-@,ctrl-^,ctrl-@,ctrl-_';
+const RESIZE_ATTEMPTS = 5;
 const FULL_ID = /^[0-9a-f]{64}$/;
 const NAME = /^[a-zA-Z0-9][a-zA-Z0-9_.-]*$/;
 
@@ -361,8 +363,10 @@ export class DockerEngine implements port.Engine {
         AttachStdin: options.stdin !== undefined,
         AttachStdout: true,
         AttachStderr: true,
-        Tty: false,
+        Tty: options.tty !== undefined,
         Cmd: argv,
+        // Keys by which the engine itself would leave: its own are in daily use in shells.
+        ...(options.tty && { DetachKeys: UNUSED_KEYS }),
       },
     });
     const execId = fullId(text(fields(made.body)['Id']) ?? '');
@@ -370,9 +374,37 @@ export class DockerEngine implements port.Engine {
       ...signal,
       method: 'POST',
       segments: ['exec', execId, 'start'],
-      json: { Detach: false, Tty: false },
+      json: { Detach: false, Tty: options.tty !== undefined },
     });
-    return execSession(socket, options, () => this.#execExitCode(execId, signal));
+    const session = execSession(socket, options, {
+      exitCode: () => this.#execExitCode(execId, signal),
+      resize: (size) => this.#resizeExec(execId, size),
+      processId: () => this.#execProcess(execId),
+      containerId: id,
+    });
+    if (options.tty) await session.resize(options.tty);
+    return session;
+  }
+
+  /** The engine answers a moment after the start that there is nothing to resize yet. */
+  async #resizeExec(execId: string, { columns, rows }: port.TerminalSize): Promise<void> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        const query = { h: rows, w: columns };
+        await this.#connection.call({ method: 'POST', segments: ['exec', execId, 'resize'], query });
+        return;
+      } catch (error) {
+        if (attempt === RESIZE_ATTEMPTS) return;
+        if (error instanceof EngineUnavailableError) throw error;
+        await pause(attempt * 20);
+      }
+    }
+  }
+
+  async #execProcess(execId: string): Promise<number | undefined> {
+    const { body } = await this.#connection.call({ method: 'GET', segments: ['exec', execId, 'json'] });
+    const state = fields(body);
+    return state['Running'] === true ? number(state['Pid']) : undefined;
   }
 
   /** Output can end a moment before the engine has taken note of the exit. */

@@ -223,6 +223,8 @@ export interface ExecOptions {
   readonly timeoutMs: number;
   /** Written to the command and then closed. Without it the command's input is empty. */
   readonly stdin?: AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
+  /** In a terminal, where all output is `stdout`. */
+  readonly tty?: TerminalSize;
   readonly signal?: AbortSignal;
 }
 
@@ -231,9 +233,20 @@ export interface OutputChunk {
   readonly bytes: Buffer;
 }
 
+export interface TerminalSize {
+  readonly columns: number;
+  readonly rows: number;
+}
+
 export interface ExecSession {
   /** To be read once, to its end; what is not read holds the command back. */
   readonly output: AsyncIterable<OutputChunk>;
   /** After `output` has ended. */
   exitCode(): Promise<number>;
+  /** Of a command with a terminal. */
+  resize(size: TerminalSize): Promise<void>;
+  /** To the command and its group, as a key of a terminal does. Engines have no call for it; false: it has ended, or is not on this machine. */
+  kill(signal: NodeJS.Signals): Promise<boolean>;
+  /** `output` fails with an `ExecLeftError`, and the command goes on. */
+  leave(): void;
 }

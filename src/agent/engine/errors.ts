@@ -18,9 +18,14 @@ export class EngineUnavailableError extends Error {
   override readonly name = 'EngineUnavailableError';
 }
 
-/** The command inside the container outlived its time. The engine offers no way to end it: it may still run. */
+/** The command inside the container outlived its time and was killed, unless its process is not on this machine: engines offer no way. */
 export class ExecTimeoutError extends Error {
   override readonly name = 'ExecTimeoutError';
+}
+
+/** Its reader left on purpose. */
+export class ExecLeftError extends Error {
+  override readonly name = 'ExecLeftError';
 }
 
 /** A specification that must never reach the engine: a fault of the caller, not of the engine. */

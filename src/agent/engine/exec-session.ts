@@ -1,27 +1,40 @@
 import { bytesOf } from '../bytes.ts';
+import { readFile } from 'node:fs/promises';
 import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ExecOptions, ExecSession, OutputChunk } from './engine.ts';
-import { EngineUnavailableError, ExecTimeoutError } from './errors.ts';
+import { EngineUnavailableError, ExecLeftError, ExecTimeoutError } from './errors.ts';
 import { FrameDecoder } from './frames.ts';
 
-/** The command's side of a hijacked connection. `readExitCode` is asked once the output has ended. */
-export function execSession(
-  socket: Socket,
-  options: ExecOptions,
-  readExitCode: () => Promise<number>,
-): ExecSession {
+/** What only the engine knows of a command. */
+export interface ExecCalls {
+  /** Asked once the output has ended. */
+  readonly exitCode: () => Promise<number>;
+  readonly resize: ExecSession['resize'];
+  /** As this machine numbers it; undefined: it does not run. */
+  readonly processId: () => Promise<number | undefined>;
+  readonly containerId: string;
+}
+
+/** The command's side of a hijacked connection. */
+export function execSession(socket: Socket, options: ExecOptions, calls: ExecCalls): ExecSession {
   let failure: unknown;
   const fail = (error: unknown): void => {
     failure ??= error;
     socket.destroy();
   };
+  const kill = (signal: NodeJS.Signals): Promise<boolean> => signalCommand(calls, signal);
+  // An engine lets a command go on whose reader has left.
+  const end = (error: unknown): void => {
+    if (failure === undefined) void kill('SIGKILL');
+    fail(error);
+  };
   const timer = setTimeout(
-    () => fail(new ExecTimeoutError(`the command did not end in ${options.timeoutMs} ms`)),
+    () => end(new ExecTimeoutError(`the command did not end in ${options.timeoutMs} ms`)),
     options.timeoutMs,
   );
-  const onAbort = (): void => fail(options.signal?.reason);
+  const onAbort = (): void => end(options.signal?.reason);
   options.signal?.addEventListener('abort', onAbort, { once: true });
   // The socket may close before anyone reads: the clock must not outlive it, and an error is reported by the reader.
   socket.once('close', () => {
@@ -33,12 +46,38 @@ export function execSession(
   if (options.stdin !== undefined) feed(socket, options.stdin, fail);
 
   return {
-    output: output(socket, () => failure),
+    output: output(socket, options.tty !== undefined, () => failure),
     async exitCode() {
       if (failure !== undefined) throw failure;
-      return await readExitCode();
+      return await calls.exitCode();
     },
+    resize: calls.resize,
+    kill,
+    leave: () => fail(new ExecLeftError('the command goes on without a reader')),
   };
+}
+
+/** The number may belong to another process by now: it is signalled only while it is in the container. */
+async function signalCommand(
+  { processId, containerId }: ExecCalls,
+  signal: NodeJS.Signals,
+): Promise<boolean> {
+  try {
+    const id = await processId();
+    if (id === undefined || id <= 1) return false;
+    const groups = await readFile(`/proc/${id}/cgroup`, 'utf8');
+    return groups.includes(containerId) && (sent(-id, signal) || sent(id, signal));
+  } catch {
+    return false;
+  }
+}
+
+function sent(to: number, signal: NodeJS.Signals): boolean {
+  try {
+    return process.kill(to, signal);
+  } catch {
+    return false;
+  }
 }
 
 function feed(
@@ -53,10 +92,18 @@ function feed(
   });
 }
 
-async function* output(socket: Socket, failure: () => unknown): AsyncGenerator<OutputChunk> {
+/** A terminal has one stream, which is not framed. */
+async function* output(
+  socket: Socket,
+  isTerminal: boolean,
+  failure: () => unknown,
+): AsyncGenerator<OutputChunk> {
   const frames = new FrameDecoder({ whole: false });
   try {
-    for await (const chunk of bytesOf(socket)) yield* frames.push(chunk);
+    for await (const bytes of bytesOf(socket)) {
+      if (isTerminal) yield { stream: 'stdout', bytes };
+      else yield* frames.push(bytes);
+    }
   } catch (error) {
     throw failure() ?? new EngineUnavailableError('the connection to the command broke', { cause: error });
   } finally {

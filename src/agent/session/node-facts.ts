@@ -1,5 +1,6 @@
 import {
   ANCHORS_FEATURE,
+  CHANNELS_FEATURE,
   CREDENTIAL_FEATURE,
   RELAY_PROOF_FEATURE,
   RENEWALS_FEATURE,
@@ -37,6 +38,7 @@ export const AGENT_FEATURES: readonly string[] = [
   CREDENTIAL_FEATURE,
   MESH_FEATURE,
   RENEWALS_FEATURE,
+  CHANNELS_FEATURE,
 ];
 
 export function nodeFacts(

@@ -15,9 +15,11 @@ import {
 } from '../../core/contract/stream-budgets.ts';
 import type { ContainerSummary } from '../engine/container.ts';
 import type { Engine } from '../engine/engine.ts';
-import { ExecTimeoutError } from '../engine/errors.ts';
+import { ExecLeftError, ExecTimeoutError } from '../engine/errors.ts';
 import { messageOf, optional } from '../../core/model/values.ts';
 import { type Log } from '../log.ts';
+import { attach } from './attach.ts';
+import type { Channel } from './channel.ts';
 import { type Payload, Pipe } from './pipe.ts';
 import { cpuPercent } from '../containers/usage.ts';
 import { CopyRefusedError } from '../volumes/volumes.ts';
@@ -33,6 +35,8 @@ export interface StreamSource {
   readonly send: (message: AgentMessage) => boolean;
   /** What was sent and has not left the machine. */
   readonly queuedBytes: () => number;
+  /** A connection of its own to the control plane, for what one question carries both ways. */
+  readonly openChannel: (channelId: string, signal: AbortSignal) => Promise<Channel>;
   readonly measureVolume: (volumeId: string) => Promise<VolumeMeasurement>;
   /** Takes in a copy of a volume. */
   readonly receive: (operation: Operation<'volume-receive'>, signal: AbortSignal) => Promise<void>;
@@ -148,6 +152,10 @@ export class Streams {
         return undefined;
       case 'exec':
         return await sendExec(engine, id, operation, pipe);
+      case 'attach': {
+        const channel = await this.#source.openChannel(operation.channelId, pipe.signal);
+        return await attach(engine, id, operation, channel, pipe.signal);
+      }
     }
   }
 }
@@ -163,6 +171,7 @@ class StreamError extends Error {
 function problem(error: unknown): { readonly reason: string; readonly message: string } {
   if (error instanceof StreamError) return { reason: error.reason, message: error.message };
   if (error instanceof ExecTimeoutError) return { reason: 'exec_timeout', message: error.message };
+  if (error instanceof ExecLeftError) return { reason: 'exec_left', message: error.message };
   return { reason: 'stream_failed', message: messageOf(error) };
 }
 

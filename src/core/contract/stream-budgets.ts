@@ -33,6 +33,7 @@ export function purposeOf(operation: StreamOperation): StreamPurpose {
     case 'volume-receive':
       return 'copies';
     case 'exec':
+    case 'attach':
       return 'commands';
     case 'logs':
       return operation.follow ? 'followed logs' : 'logs';

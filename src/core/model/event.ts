@@ -42,6 +42,8 @@ export interface AuditRecord {
   readonly source?: string;
   /** The origin as a proxy, or a client that pretends to be one, claims it. */
   readonly forwardedFor?: string;
+  /** What was done, where the action alone does not say it; never a secret value. */
+  readonly details?: Readonly<Record<string, string | number>>;
 }
 
 export type ArchiveChange = 'created' | 'updated' | 'rotated' | 'rolled-back' | 'restored' | 'deleted';

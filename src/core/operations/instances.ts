@@ -1,3 +1,4 @@
+import { CHANNEL_PROTOCOL } from '../contract/channel-messages.ts';
 import { execution, instance } from '../contract/answers/deployment.ts';
 import { listOf } from '../contract/answers/field-shapes.ts';
 import { execBody } from '../contract/order-bodies.ts';
@@ -35,6 +36,35 @@ export const INSTANCES = {
       description:
         'Lines as text, with the id of the instance before each when there are several; server-sent events with follow.',
       media: ['text/plain', 'text/event-stream'],
+    },
+  }),
+  channel: operation({
+    method: 'GET',
+    path: '/api/v1/deployments/{name}/exec',
+    summary: 'A command in an instance with input, output, terminal and signals, over a WebSocket',
+    tag: 'Deployments',
+    permission: 'exec',
+    tenant: 'credential',
+    query: {
+      instance: {
+        description: 'Id of an instance; absent: one that is running.',
+        schema: { type: 'string' },
+      },
+    },
+    codes: [
+      'deployment_not_found',
+      'instance_not_found',
+      'origin_forbidden',
+      'upgrade_required',
+      'exec_unavailable',
+      'agent_unreachable',
+    ],
+    lasts: 'always',
+    socket: CHANNEL_PROTOCOL,
+    success: {
+      status: 101,
+      description:
+        'A WebSocket of the subprotocol berth.exec.v1: the first message of the client says what is run; the guide describes all of them.',
     },
   }),
   exec: operation({

@@ -60,6 +60,8 @@ export interface Operation {
   };
   /** The answer lasts as long as its reader, or a command, does, and counts as a stream; or it does so where events are asked for. */
   readonly lasts?: 'always' | 'as-events';
+  /** Spoken over a WebSocket of this subprotocol; what refuses it is an answer of HTTP. */
+  readonly socket?: string;
 }
 
 /** Keeps literal types, so that the types below can read them. */

@@ -22,8 +22,8 @@ describe('the table', () => {
   });
 
   it('answers with JSON, or says what else it is', () => {
-    for (const { path, success } of all) {
-      if (success.answer === undefined && success.media === undefined)
+    for (const { path, success, ...more } of all) {
+      if (success.answer === undefined && success.media === undefined && !('socket' in more))
         expect(path).toBe('/api/v1/tenants/{tenant}/volumes/{id}/snapshots');
     }
   });

@@ -60,6 +60,9 @@ export const RELAY_PROOF_FEATURE = 'relay_proof';
 /** Feature of an agent that renews its key in the mesh, and has certificates revoked, when it is asked to. */
 export const RENEWALS_FEATURE = 'renewals';
 
+/** Feature of an agent that opens a connection for a command with input (`attach`). */
+export const CHANNELS_FEATURE = 'channels';
+
 /** Feature of an agent that saves `anchors`. */
 export const ANCHORS_FEATURE = 'anchors';
 

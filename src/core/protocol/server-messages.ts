@@ -319,6 +319,24 @@ export const streamOperation = message({
       fields: { instanceId: serverText, command: listOf(serverText), timeoutMs: count },
     },
     /**
+     * A command with input, output and, where asked for, a terminal, over a connection that the node opens at `/agent/v1/relay/{channelId}`:
+     * messages on it are those of `core/contract/channel-messages.ts`. This stream ends after it, with the exit code. Only to agents that
+     * say they know it, as all that name a channel.
+     */
+    attach: {
+      type: 'object',
+      fields: {
+        instanceId: serverText,
+        channelId: name,
+        command: listOf(serverText),
+        tty: flag,
+        input: flag,
+        columns: optional(count),
+        rows: optional(count),
+        timeoutMs: count,
+      },
+    },
+    /**
      * The node that issues certificates has that of this host revoked, and a new one is asked for; other ingress nodes let go of it once there
      * is another. One value, with issuer and end of what was revoked; only to agents that say they know it.
      */

@@ -57,7 +57,7 @@ const FROZEN = {
   extension: `
     400: body_malformed body_too_deep header_duplicate header_invalid query_parameter_invalid
     401: join_token_invalid unauthenticated
-    403: csrf_token_invalid role_forbidden tenant_forbidden
+    403: csrf_token_invalid origin_forbidden role_forbidden tenant_forbidden
     404: archive_version_not_found backup_not_found canary_not_found ingress_host_not_found instance_not_found job_not_found job_run_not_found
       network_not_found node_not_found route_not_found scaling_policy_not_found secret_not_found
       tenant_not_found token_not_found
@@ -81,6 +81,7 @@ const FROZEN = {
       secret_entries_too_many secret_generate_alternate_invalid secret_name_duplicate tenant_name_invalid token_invalid
       update_invalid user_invalid volume_class_unknown
       volume_binds_nested volume_host_path_invalid volume_name_invalid volume_size_invalid volume_type_unknown
+    426: upgrade_required
     429: answers_unread rate_limited stream_limit_reached
     429/503: connection_limit_reached
     500: internal_error

@@ -113,6 +113,28 @@ export const requestCodes = entries({
     corrected: 'DELETE /api/v1/deployments/web\nCookie: <session>\nX-CSRF-Token: <token of the session>',
     origin: 'extension',
   },
+  origin_forbidden: {
+    status: 403,
+    field: 'Origin',
+    title: 'A WebSocket was asked for by a page of another site.',
+    cause:
+      'A browser lets any page open a WebSocket to any host and sends the cookie along, so that the host has to look where the page came from. The dashboard of the control plane itself may; programs send `Authorization` and no `Origin`.',
+    accepted: 'the origin of the control plane itself, or an Authorization header and no Origin',
+    failing: 'GET /api/v1/deployments/web/exec\nOrigin: https://elsewhere.example',
+    corrected: 'GET /api/v1/deployments/web/exec\nUpgrade: websocket\nSec-WebSocket-Protocol: berth.exec.v1',
+    origin: 'extension',
+  },
+  upgrade_required: {
+    status: 426,
+    field: 'Upgrade',
+    title: 'This is spoken over a WebSocket only.',
+    cause:
+      'What is asked for goes on in both directions: input, output, the size of a terminal, signals. A request of HTTP has one answer. For a command without input, `POST` to the same path answers with what it printed.',
+    accepted: 'a WebSocket of the subprotocol berth.exec.v1',
+    failing: 'GET /api/v1/deployments/web/exec',
+    corrected: 'GET /api/v1/deployments/web/exec\nUpgrade: websocket\nSec-WebSocket-Protocol: berth.exec.v1',
+    origin: 'extension',
+  },
   tenant_not_found: {
     status: 404,
     field: 'tenant',

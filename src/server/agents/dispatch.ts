@@ -41,6 +41,7 @@ import type { AgentSession } from './sessions/session.ts';
 import { SessionDirectory } from './sessions/session-directory.ts';
 import { SessionFacts } from './sessions/session-facts.ts';
 import { Sessions } from './sessions/sessions.ts';
+import { type ChannelOperation, openChannel, type OpenedChannel } from './streams/channel.ts';
 import { type AgentStream, TOO_MANY_STREAMS } from './streams/streams.ts';
 import { VolumeReports } from './volumes/volume-reports.ts';
 
@@ -350,6 +351,13 @@ export class Dispatch {
     const stream = this.#sessions.of(tenantId, node)?.stream(operation);
     if (stream?.end?.error?.reason === TOO_MANY_STREAMS) this.streamsRefused += 1;
     return stream;
+  }
+
+  /** A connection of the node's own for what `operation` carries both ways; the stream ends after it. */
+  channel(tenantId: TenantId, node: string, operation: ChannelOperation): Promise<OpenedChannel> {
+    // What comes waits until somebody reads it.
+    const meeting = this.#relay.meet(tenantId, node, (connection) => connection.pause());
+    return openChannel(meeting, (channelId) => this.stream(tenantId, node, { ...operation, channelId }));
   }
 
   /** What an agent that is connected here measured last, by instance. */

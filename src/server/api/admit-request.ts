@@ -132,6 +132,28 @@ export function permitted(principal: Principal, permission: Route['permission'])
   return wanted.some((one) => allows(principal.role, one));
 }
 
+function forbidden(role: Principal['role'], permission: Route['permission']): Rejection {
+  return reject('role_forbidden', {
+    field: 'Authorization',
+    received: role,
+    expected: `a credential with a role that permits the operation: ${rolesThatMay(wantedPermissions(permission)).join(', ')}`,
+    why: `The role ${role} may not do this (${String(permission)}).`,
+  });
+}
+
+/** Whether what was admitted would still be, while it lasts. */
+export function credentialRejection(
+  context: ApiContext,
+  route: Route,
+  request: FastifyRequest,
+): Rejection | undefined {
+  const principal = principalOfRequest(context, request, false);
+  if (isRejection(principal)) return principal;
+  if (!permitted(principal, route.permission)) return forbidden(principal.role, route.permission);
+  const tenant = tenantOf(context, route, principal, request);
+  return isRejection(tenant) ? tenant : undefined;
+}
+
 function starting(): Rejection {
   return {
     ...reject('store_unavailable', {
@@ -171,14 +193,7 @@ export function admitRequest(
     };
   }
   // Before the tenant and its header: a caller without the permission does not learn how to ask.
-  if (!permitted(principal, route.permission)) {
-    return reject('role_forbidden', {
-      field: 'Authorization',
-      received: principal.role,
-      expected: `a credential with a role that permits the operation: ${rolesThatMay(wantedPermissions(route.permission)).join(', ')}`,
-      why: `The role ${principal.role} may not do this (${String(route.permission)}).`,
-    });
-  }
+  if (!permitted(principal, route.permission)) return forbidden(principal.role, route.permission);
   const tenant = tenantOf(context, route, principal, request);
   if (isRejection(tenant)) return tenant;
   const query = queryOf(request);

@@ -10,7 +10,7 @@ import type { Rejection } from '../../core/rejections/rejection.ts';
 import { cameByHttps } from '../access/session.ts';
 import type { Principal } from '../access/principal.ts';
 import type { Caller } from '../writes/admission.ts';
-import { admitRequest, principalOfRequest } from './admit-request.ts';
+import { admitRequest, credentialRejection, principalOfRequest } from './admit-request.ts';
 import { parseBody } from './body.ts';
 import { BodyBudget, bodyBudget } from './body-budget.ts';
 import { bringsLongBody, strangerRejection } from './early-refusal.ts';
@@ -29,6 +29,7 @@ import {
 import { HTTPS_ONLY, HTTPS_ONLY_YEAR, send, sendRejection, sendRejections, statusOf } from './replies.ts';
 import { lasts, Rejections, type Reply, type Route } from './route.ts';
 import type { ApiOptions, ApiContext } from './api-context.ts';
+import { openSocket, socketRejection } from './sockets.ts';
 import { sendStream } from './stream.ts';
 
 const HEADERS_TIMEOUT_MS = 10_000;
@@ -108,7 +109,8 @@ function serve(
 ): Promise<Reply> | Reply {
   const admitted = admitRequest(context, route, request);
   if (isRejection(admitted)) return admitted;
-  const unread = context.unread.refusal(admitted.principal);
+  const unread =
+    socketRejection(route, request, context.options.baseUrl) ?? context.unread.refusal(admitted.principal);
   if (unread) return unread;
   asked.principal = admitted.principal;
   const refused = lasts(route, request.headers) ? takeStream(context, admitted.principal, reply) : undefined;
@@ -175,6 +177,11 @@ function deliver(
       () => !isRejection(principalOfRequest(context, request, false)),
       (bytes) => principal !== undefined && context.unread.hold(reply.raw, principal, bytes),
     );
+  if ('converse' in result)
+    return openSocket(request, reply, result, {
+      baseUrl: context.options.baseUrl,
+      credential: () => credentialRejection(context, route, request),
+    });
   const status = isRejection(result) ? statusOf(result) : result.status;
   context.options.metrics.request(route, status, (performance.now() - start) / 1000);
   if (result instanceof Rejections) return sendRejections(context, request, reply, result.rejections);

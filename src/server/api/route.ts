@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import type { WebSocket } from 'ws';
 import type { Tenant } from '../../core/model/tenant.ts';
 import type {
   AnswerOf,
@@ -88,8 +89,25 @@ export class Rejections {
   }
 }
 
+/** A client at the other end of a WebSocket. */
+export interface SocketClient {
+  readonly connection: WebSocket;
+  /** A rejection as the client is told. */
+  readonly words: (rejection: Rejection) => Readonly<Record<string, string>>;
+  /** Aborted when the client goes away, or its credential ends: the reason is the rejection then. */
+  readonly departure: AbortSignal;
+}
+
+/** The connection is handed over. */
+export interface SocketReply {
+  readonly status: 101;
+  readonly converse: (client: SocketClient) => Promise<void>;
+}
+
 /** Any reply, when it no longer matters to which operation. */
-export type Reply = SentJson | StreamReply | Rejections | Rejection;
+export type Reply = SentJson | StreamReply | SocketReply | Rejections | Rejection;
+
+type SocketReplyTo<O extends Operation> = O extends { readonly socket: string } ? SocketReply : never;
 
 type StreamReplyTo<O extends Operation> = O['success'] extends { readonly media: readonly string[] }
   ? StreamReply
@@ -102,6 +120,7 @@ export type ReplyTo<O extends Operation> =
   | JsonReply<AnswerOf<O>, StatusOf<O>>
   | StreamReplyTo<O>
   | RejectionsOf<O>
+  | SocketReplyTo<O>
   | Rejection;
 
 export type Handler<O extends Operation> = (request: RequestFor<O>) => Promise<ReplyTo<O>> | ReplyTo<O>;

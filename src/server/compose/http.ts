@@ -13,6 +13,7 @@ import { addPeerPaths } from '../api/peer-paths.ts';
 import { addPublicPaths, metricsRefusal } from '../api/public.ts';
 import { apiRoutes } from '../api/routes/index.ts';
 import type { ApiOptions } from '../api/api-context.ts';
+import { routeUpgrade } from '../api/sockets.ts';
 import { reloadCertificate } from '../api/tls.ts';
 import { type Config, ConfigError } from '../config.ts';
 import { VERSION } from '../version.ts';
@@ -114,7 +115,8 @@ export function composeHttp(base: Base, background: Background, admission: Admis
   const onProven = (socket: Socket): void => shares.connections.know(socket);
   addPeerPaths(app, cluster.endpoints({ dispatch, measurements, scalingView, copyAges, onProven }), log);
   app.server.on('upgrade', (request, socket, head) => {
-    if (ready()) cluster.admit(socket, () => dispatch.upgrade(request, socket, head));
+    if (request.url?.startsWith('/api/') === true) routeUpgrade(app, request, socket, head);
+    else if (ready()) cluster.admit(socket, () => dispatch.upgrade(request, socket, head));
     else socket.end('HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConnection: close\r\n\r\n');
   });
   return { app, shares };

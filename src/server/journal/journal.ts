@@ -1,4 +1,4 @@
-import type { ArchiveChange, EventSubject } from '../../core/model/event.ts';
+import type { ArchiveChange, AuditRecord, EventSubject } from '../../core/model/event.ts';
 import type { DeploymentSpec } from '../../core/model/deployment.ts';
 import type { TenantId } from '../../core/model/ids.ts';
 import { pinOf } from '../../core/model/spec-snapshot.ts';
@@ -88,6 +88,7 @@ export class Journal {
     actor: Actor,
     action: string,
     subject: EventSubject,
+    details?: AuditRecord['details'],
   ): void {
     const id = this.#ids.next('audit');
     const { principal } = actor;
@@ -106,6 +107,7 @@ export class Journal {
       requestId: actor.requestId,
       ...(actor.source === undefined ? {} : { source: actor.source }),
       ...(actor.forwardedFor === undefined ? {} : { forwardedFor: actor.forwardedFor }),
+      ...(details && { details }),
     });
   }
 

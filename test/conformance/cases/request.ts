@@ -188,6 +188,19 @@ export const requestCases: readonly Case[] = [
       return { method: 'DELETE', path: `${DEPLOYMENTS}/web`, options: { token: null, headers } };
     },
   }),
+  ...refused('origin_forbidden', 'Origin', {
+    'a page of another site': ask('GET', `${DEPLOYMENTS}/web/exec`, {
+      headers: { origin: 'https://elsewhere.example' },
+    }),
+    'the cookie without an origin': async (stage) => ({
+      method: 'GET',
+      path: `${DEPLOYMENTS}/web/exec`,
+      options: { token: null, headers: { cookie: (await signIn(stage)).cookie } },
+    }),
+  }),
+  ...refused('upgrade_required', 'Upgrade', {
+    'a plain GET': ask('GET', `${DEPLOYMENTS}/web/exec`),
+  }),
   ...inside('csrf_token_invalid', {
     'a read with the cookie': async (stage) => ({
       method: 'GET',

@@ -40,6 +40,7 @@ export const auditLine = shape({
     requestId: text,
     source: optional(text),
     forwardedFor: optional(text),
+    details: optional(freeMap),
   },
 });
 

@@ -58,6 +58,12 @@ interface Awaited {
   readonly arrived: (receiver: WebSocket) => void;
 }
 
+export interface Meeting {
+  readonly id: string;
+  readonly arrived: Promise<WebSocket>;
+  readonly leave: () => void;
+}
+
 type Outcome =
   | { readonly ok: true }
   | {
@@ -124,6 +130,26 @@ export class Relay {
     const controlPlane = relayId.includes('-') ? relayId.slice(0, relayId.indexOf('-')) : undefined;
     if (others === undefined || controlPlane === undefined || controlPlane === others.self) return false;
     return others.proxyUpgrade(controlPlane, request, socket, head);
+  }
+
+  /**
+   * A place at which one connection of that node is waited for, on this process; whatever control plane the node dials brings it here.
+   * To be left in the end. `prepare` gets the connection before anything can come of it.
+   */
+  meet(
+    tenantId: TenantId,
+    target: string,
+    prepare: (connection: WebSocket) => void = () => undefined,
+  ): Meeting {
+    const { others } = this.#options;
+    const id = `${others === undefined ? '' : `${others.self}-`}${randomBytes(20).toString('hex')}`;
+    const { promise: arrived, resolve } = Promise.withResolvers<WebSocket>();
+    const arrive = (connection: WebSocket): void => {
+      prepare(connection);
+      resolve(connection);
+    };
+    this.#awaited.set(id, { tenantId, target, arrived: arrive });
+    return { id, arrived, leave: () => void this.#awaited.delete(id) };
   }
 
   close(): void {
@@ -205,21 +231,18 @@ export class Relay {
     source: Duplex,
   ): Promise<Outcome> {
     const { volumeId, epoch: volumeEpoch, copy, target } = request;
-    const { others } = this.#options;
-    const relayId = `${others === undefined ? '' : `${others.self}-`}${randomBytes(20).toString('hex')}`;
-    const arrival = Promise.withResolvers<WebSocket>();
-    this.#awaited.set(relayId, { tenantId, target, arrived: arrival.resolve });
-    const operation = { kind: 'volume-receive', volumeId, volumeEpoch, relayId, copy } as const;
+    const meeting = this.meet(tenantId, target);
+    const operation = { kind: 'volume-receive', volumeId, volumeEpoch, relayId: meeting.id, copy } as const;
     const stream = this.#options.stream(tenantId, target, operation);
     if (stream === undefined) {
-      this.#awaited.delete(relayId);
+      meeting.leave();
       return failed('way', 'agent_unreachable', `node ${target} is not connected`);
     }
     const ended = outcomeOf(stream);
     const gone = new Promise<undefined>((resolve) => sender.once('close', () => resolve(undefined)));
     let receiver: WebSocket | undefined;
     try {
-      const first = await Promise.race([arrival.promise, ended, gone, after(FETCH_DEADLINE_MS)]);
+      const first = await Promise.race([meeting.arrived, ended, gone, after(FETCH_DEADLINE_MS)]);
       if (first === undefined)
         return failed('way', 'receiver_silent', 'the receiving node did not fetch the copy');
       if ('ok' in first) return first;
@@ -233,7 +256,7 @@ export class Relay {
         failed('way', 'receiver_silent', 'the receiving node did not confirm the copy')
       );
     } finally {
-      this.#awaited.delete(relayId);
+      meeting.leave();
       stream.cancel();
       receiver?.terminate();
     }

@@ -6,12 +6,13 @@ import { parseDuration } from '../../../core/model/quantity.ts';
 import { received, redacted } from '../../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../../core/rejections/reject.ts';
 import type { Rejection } from '../../../core/rejections/rejection.ts';
+import { toldCommand } from '../../../core/rules/credentials/told-command.ts';
 import type { Admission } from '../../writes/admission.ts';
 import type { Dispatch } from '../../agents/dispatch.ts';
 import type { AgentStream, StreamItem } from '../../agents/streams/streams.ts';
-import { idOf } from '../../store/record-ids.ts';
 import type { ReplyTo, RequestFor } from '../route.ts';
 import { agentUnreachable } from './agent-answers.ts';
+import { runningInstance, unavailable } from './running-instance.ts';
 
 const MAX_OUTPUT_BYTES = 2 ** 20;
 const DEFAULT_TIMEOUT = '30s';
@@ -45,10 +46,6 @@ class BoundedOutput {
   }
 }
 
-function unavailable(instance: string | undefined, why: string): Rejection {
-  return reject('exec_unavailable', { field: 'instance', received: received(instance), why });
-}
-
 async function collect(stream: AgentStream, timeoutMs: number) {
   const timer = setTimeout(
     () => stream.cancel('deadline', 'the agent did not answer in time'),
@@ -75,16 +72,19 @@ async function collect(stream: AgentStream, timeoutMs: number) {
   };
 }
 
-/** Audited before it runs: a command that could not be recorded is not run. The command itself may hold a credential and is not kept. */
+/** Audited before it runs: a command that could not be recorded is not run. */
 async function audit(
   admission: Admission,
   { caller, store }: Pick<RequestFor<typeof INSTANCES.exec>, 'caller' | 'store'>,
   instance: InstanceRecord,
+  action: string,
+  details: Readonly<Record<string, string | number>>,
 ): Promise<void> {
   const transaction = store.transaction();
-  admission.journal.audit(transaction, store.tenantId, caller, 'deployment.exec', {
-    kind: 'Instance',
-    name: instance.id,
+  const subject = { kind: 'Instance', name: instance.id } as const;
+  admission.journal.audit(transaction, store.tenantId, caller, action, subject, {
+    deployment: instance.deployment,
+    ...details,
   });
   await store.commit(transaction);
 }
@@ -98,6 +98,16 @@ export function timeoutOf(text: string | undefined): number | Rejection {
     expected: 'a duration from 1s to 10m',
     why: 'The timeout is not a duration in range.',
   });
+}
+
+function outcomeOf(
+  departure: AbortSignal,
+  result: Awaited<ReturnType<typeof collect>>,
+): Readonly<Record<string, string | number>> {
+  if (departure.aborted) return { outcome: isRejection(departure.reason) ? departure.reason.code : 'left' };
+  if (isRejection(result)) return { outcome: result.code };
+  if (result.timedOut === true) return { outcome: 'timed out' };
+  return { outcome: 'done', ...(result.exitCode === null ? {} : { exitCode: result.exitCode }) };
 }
 
 export async function runCommand(
@@ -118,17 +128,11 @@ export async function runCommand(
   const timeoutMs = timeoutOf(timeout);
   if (isRejection(timeoutMs)) return timeoutMs;
   const { store } = request;
-  const running = choices
-    .filter(
-      (one) =>
-        store.get('observations', idOf('observations', one.deployment, one.id))?.record.phase === 'running',
-    )
-    // One that is about to stop goes on for a moment, as an older version of what is asked about.
-    .toSorted((one, other) => Number(one.wanted !== 'run') - Number(other.wanted !== 'run'));
-  const instance = running.find((one) => dispatch.connected(store.tenantId, one.nodeId)) ?? running[0];
-  if (instance === undefined) return unavailable(named, 'No instance is running.');
-  if (!dispatch.connected(store.tenantId, instance.nodeId)) return agentUnreachable(instance.nodeId);
-  await audit(admission, request, instance);
+  const instance = runningInstance(store, dispatch, choices, named);
+  if (isRejection(instance)) return instance;
+  const told = { command: toldCommand(command) };
+  await audit(admission, request, instance, 'deployment.exec', told);
+  const startedMs = performance.now();
   const stream = dispatch.stream(store.tenantId, instance.nodeId, {
     kind: 'exec',
     instanceId: instance.id,
@@ -139,6 +143,11 @@ export async function runCommand(
   const departure = request.departure();
   departure.addEventListener('abort', () => stream.cancel(), { once: true });
   const result = await collect(stream, timeoutMs);
+  await audit(admission, request, instance, 'deployment.exec_ended', {
+    ...told,
+    ...outcomeOf(departure, result),
+    durationMs: Math.round(performance.now() - startedMs),
+  });
   if (departure.aborted && isRejection(departure.reason)) return departure.reason;
   return isRejection(result)
     ? result

@@ -15,6 +15,7 @@ import { idOf, prefixOf } from '../../store/record-ids.ts';
 import type { TenantStore } from '../../store/store.ts';
 import { pageReply, pageRequest } from '../paging.ts';
 import { type ReplyTo, type RequestFor, type Route, serve } from '../route.ts';
+import { openChannelTo } from './instance-channel.ts';
 import { runCommand } from './instance-exec.ts';
 import { instanceNotFound, streamLogs } from './instance-logs.ts';
 import type { FollowSource } from './log-follow.ts';
@@ -66,6 +67,18 @@ function instancesOf(
   return one.length === 0 ? instanceNotFound(instance) : { name, instances: one };
 }
 
+/** Where a command is run: without a name the stable instances are meant; a canary is entered by its id. */
+function meantBy(
+  request: Pick<RequestFor<typeof INSTANCES.list>, 'store' | 'params'>,
+  instance: string | undefined,
+): readonly InstanceRecord[] | Rejection {
+  const chosen = instancesOf(request, instance);
+  if (isRejection(chosen)) return chosen;
+  return chosen.instances
+    .map(({ record }) => record)
+    .filter((record) => record.canary !== true || instance !== undefined);
+}
+
 /** The instances at any time, for a log that is followed; undefined when the deployment and all of them are gone. */
 function joining(store: TenantStore, name: string): ReturnType<FollowSource['instances']> {
   const instances = store.collection('instances').listUnder(prefixOf('instances', name));
@@ -112,17 +125,12 @@ export function instanceRoutes(admission: Admission, dispatch: Dispatch): Route[
       );
     }),
     serve(INSTANCES.exec, (request) => {
-      const { instance } = request.body;
-      const chosen = instancesOf(request, instance);
-      if (isRejection(chosen)) return chosen;
-      // Without a name the stable instances are meant; a canary is entered by its id.
-      const meant = chosen.instances.filter(({ record }) => record.canary !== true || instance !== undefined);
-      return runCommand(
-        admission,
-        dispatch,
-        request,
-        meant.map(({ record }) => record),
-      );
+      const meant = meantBy(request, request.body.instance);
+      return isRejection(meant) ? meant : runCommand(admission, dispatch, request, meant);
+    }),
+    serve(INSTANCES.channel, (request) => {
+      const meant = meantBy(request, request.query.instance);
+      return isRejection(meant) ? meant : openChannelTo(admission, dispatch, request, meant);
     }),
   ];
 }

@@ -1,0 +1,210 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { eventually } from '../support/eventually.ts';
+import { type Cluster, startCluster, type Tenant } from '../support/harness/cluster.ts';
+import { postgresImage } from '../support/harness/postgres-image.ts';
+import { TypedProcess } from '../support/harness/typed-process.ts';
+
+/** Commands that somebody sits at, in containers of Docker and of Podman, typed into the program itself. */
+
+const POSTGRES = 'berth.test/postgres:15';
+const BINARY = randomBytes(6 * 2 ** 20);
+const home = mkdtempSync(join(tmpdir(), 'berth-terminal-'));
+
+let cluster: Cluster;
+let shop: Tenant & { readonly token: string };
+
+beforeAll(async () => {
+  cluster = await startCluster();
+  shop = await cluster.plane.tenant('shop');
+  const postgres = {
+    entries: postgresImage().files ?? [],
+    changes: ['USER postgres', 'CMD ["postgres-start"]'],
+  };
+  await Promise.all([
+    cluster.node('docker-1', shop, { labels: { engine: 'docker' }, images: { [POSTGRES]: postgres } }),
+    cluster.node('podman-1', shop, { labels: { engine: 'podman' }, podman: true }),
+  ]);
+  const on = (engine: string) => ({ placement: { constraints: { engine } } });
+  await cluster.deploy(shop, { name: 'web', ...on('docker') });
+  await cluster.deploy(shop, { name: 'pod', ...on('podman') });
+  await cluster.deploy(shop, {
+    name: 'db',
+    image: POSTGRES,
+    command: ['sh', '-c', 'export POSTGRES_PASSWORD=$HOSTNAME; exec postgres-start'],
+    ...on('docker'),
+  });
+  await Promise.all(['web', 'pod', 'db'].map((name) => cluster.phase(shop, name, 'Running')));
+}, 120_000);
+
+afterAll(async () => {
+  await cluster.stop();
+  rmSync(home, { recursive: true });
+});
+
+function berth(...words: readonly string[]): TypedProcess {
+  return new TypedProcess(words, { url: cluster.plane.url, token: shop.token, home });
+}
+
+/** In a terminal. */
+function typed(line: string): TypedProcess {
+  return new TypedProcess([], { url: cluster.plane.url, token: shop.token, home, line });
+}
+
+async function processes(name: string, of: string): Promise<number> {
+  const { body } = await cluster.exec(shop, name, ['ps', '-o', 'args']);
+  return (body.stdout as string).split('\n').filter((line) => line.includes(of)).length;
+}
+
+describe('a command with input', () => {
+  it('is psql with a file of SQL, and ends with its exit status', async () => {
+    const psql = [
+      'exec',
+      '-i',
+      'db',
+      '--',
+      'psql',
+      '-h',
+      '/tmp',
+      '-U',
+      'postgres',
+      '-At',
+      '-v',
+      'ON_ERROR_STOP=1',
+    ];
+    await eventually(
+      'the database answers',
+      async () => (await berth('exec', 'db', '--', 'pg_isready', '-h', '/tmp').end()).code,
+      (code) => code === 0,
+    );
+    const rows = Array.from({ length: 1000 }, (_, row) => `INSERT INTO orders VALUES (${row});`).join('\n');
+    const { out, code } = await berth(...psql).end(
+      `CREATE TABLE orders (id int);\n${rows}\nSELECT count(*) FROM orders;`,
+    );
+    expect([out.toString().split('\n').at(-2), code]).toEqual(['1000', 0]);
+    expect((await berth(...psql).end('SELECT nonsense;')).code).toBe(3);
+  });
+
+  it.each(['web', 'pod'])('takes and gives every byte: %s', async (name) => {
+    const { out, code } = await berth('exec', '-i', name, '--', 'cat').end(BINARY);
+    expect(code).toBe(0);
+    expect([out.length, digest(out)]).toEqual([BINARY.length, digest(BINARY)]);
+  });
+
+  it.each(['web', 'pod'])('tells output from errors, and ends as the command does: %s', async (name) => {
+    const line = 'echo printed; echo told >&2; exit 7';
+    const { out, err, code } = await berth('exec', name, '--', 'sh', '-c', line).end();
+    expect([out.toString(), err, code]).toEqual(['printed\n', 'told\n', 7]);
+  });
+});
+
+describe('a command that goes on', () => {
+  it.each(['web', 'pod'])('is interrupted by Ctrl-C, and says how it ended: %s', async (name) => {
+    const command = berth(
+      'exec',
+      '-i',
+      name,
+      '--',
+      'sh',
+      '-c',
+      'trap "exit 42" INT; echo ready; while :; do sleep 1; done',
+    );
+    await eventually(
+      'it runs',
+      async () => command.printed,
+      (text) => text.includes('ready'),
+    );
+    command.child.kill('SIGINT');
+    expect((await command.ended()).code).toBe(42);
+  });
+
+  it.each(['web', 'pod'])('is killed at its timeout, and when its client is gone: %s', async (name) => {
+    const { code, err } = await berth('exec', '--timeout', '1s', name, '--', 'sleep', '4001').end();
+    expect([code, err]).toEqual([1, 'berth: the command did not end within 1s and was killed\n']);
+    const command = berth('exec', '-i', name, '--', 'sleep', '4002');
+    await eventually(
+      'it runs',
+      () => processes(name, 'sleep 4002'),
+      (count) => count === 1,
+    );
+    command.child.kill('SIGKILL');
+    await eventually(
+      'both are gone',
+      () => processes(name, 'sleep 400'),
+      (count) => count === 0,
+    );
+  });
+});
+
+describe('a terminal', () => {
+  it.each(['web', 'pod'])('has the size of this one, also when that changes: %s', async (name) => {
+    const shell = typed(
+      `stty cols 101 rows 31; (sleep 3; stty cols 77 rows 22 < /dev/tty) & berth exec -it ${name} -- sh`,
+    );
+    shell.type('stty size\n');
+    await eventually(
+      'its size',
+      async () => shell.printed,
+      (text) => text.includes('31 101'),
+    );
+    shell.type('while [ "$(stty size)" = "31 101" ]; do sleep 0.1; done; stty size\n');
+    await eventually(
+      'the new size',
+      async () => shell.printed,
+      (text) => text.includes('22 77'),
+    );
+    // A key, not a signal to the program here.
+    shell.type('sleep 4003\n');
+    await eventually(
+      'it sleeps',
+      () => processes(name, 'sleep 4003'),
+      (count) => count === 1,
+    );
+    shell.type('\x03');
+    shell.type('exit 9\n');
+    expect((await shell.ended()).code).toBe(9);
+  });
+
+  it('is left by its keys, and the command goes on', async () => {
+    const shell = typed('berth exec -it web -- sleep 4004');
+    await eventually(
+      'it sleeps',
+      () => processes('web', 'sleep 4004'),
+      (count) => count === 1,
+    );
+    shell.type('\x10\x11');
+    const { code, out } = await shell.ended();
+    expect([code, out.toString()]).toEqual([
+      0,
+      expect.stringContaining('left; the command goes on') as string,
+    ]);
+    expect(await processes('web', 'sleep 4004')).toBe(1);
+  });
+});
+
+describe('who was where', () => {
+  it('is in the audit, without what may be a credential', async () => {
+    await berth('exec', 'web', '--', 'sh', '-c', 'exit 3', '--password=hunter2-Hunter2').end();
+    const { body } = await shop.call('GET', '/api/v1/audit?limit=1000');
+    const lines = (body as { action: string; details?: Record<string, unknown> }[]).filter(({ details }) =>
+      String(details?.['command']).startsWith('sh -c "exit 3"'),
+    );
+    expect(lines.map(({ action }) => action).toSorted()).toEqual([
+      'deployment.exec',
+      'deployment.exec_ended',
+    ]);
+    expect(lines.find(({ action }) => action === 'deployment.exec_ended')?.details).toMatchObject({
+      deployment: 'web',
+      command: 'sh -c "exit 3" (redacted)',
+      exitCode: 3,
+      durationMs: expect.any(Number) as number,
+    });
+  });
+});
+
+function digest(bytes: Buffer): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}
