@@ -9,6 +9,9 @@ export interface LogOptions {
   readonly tail?: number;
   readonly since?: string;
   readonly instance?: string;
+  /** Of instances that failed, whether or not they are still there. */
+  readonly previous?: boolean;
+  readonly timestamps?: boolean;
 }
 
 export interface LogLine {
@@ -78,18 +81,13 @@ function plainLine(line: string): LogLine {
 export async function lastLogLines(
   client: Client,
   deployment: string,
-  count: number,
-  instance?: string,
+  options: LogOptions & { readonly tail: number },
 ): Promise<readonly LogLine[]> {
   const lines: LogLine[] = [];
   try {
-    for await (const line of logLines(client, deployment, {
-      tail: count,
-      ...(instance === undefined ? {} : { instance }),
-    }))
-      lines.push(line);
+    for await (const line of logLines(client, deployment, options)) lines.push(line);
   } catch {
     return [];
   }
-  return lines.slice(-count);
+  return lines.slice(-options.tail);
 }

@@ -42,6 +42,18 @@ describe('a deployment that is waited for', () => {
     expect(judge(stale, wanted)).toMatchObject({ state: 'waiting' });
   });
 
+  it('has failed when the control plane has given it up, or has put the version before back', () => {
+    const failed = { phase: 'Degraded', message: 'exit code 1', healthy: 0, instances: [instance('new')] };
+    const late = record({ ...failed, rollout: { version: 2, state: 'failed' } });
+    expect(judge(late, wanted)).toEqual({ state: 'failed', text: 'exit code 1' });
+    const why = { version: 2, specHash: 'new', message: 'it ended' };
+    const back = record({ rollout: { version: 3, state: 'progressing', failed: why } }, 1, 'old');
+    expect(judge(back, wanted)).toEqual({
+      state: 'failed',
+      text: 'version 2 failed, and the version before is back: it ended',
+    });
+  });
+
   it('has been reverted when its spec is another one', () => {
     expect(judge(record({ instances: [instance('old')] }, 1, 'old'), wanted)).toMatchObject({
       state: 'reverted',

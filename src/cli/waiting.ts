@@ -7,7 +7,7 @@ import { textOf } from './fields.ts';
 import { lastLogLines } from './log-source.ts';
 import type { OptionValues } from './option-values.ts';
 import { reasonLines } from './plan-view.ts';
-import type { Deployment, Instance, RefusedNode } from './records.ts';
+import type { Deployment, Instance, KeptFailure, RefusedNode } from './records.ts';
 import type { Session } from './session.ts';
 import { spanText } from './table.ts';
 import { isLasting, isUnplaced, refusedNodes } from './unplaced.ts';
@@ -28,6 +28,8 @@ export interface Wanted {
 export type Judgement =
   | { readonly state: 'healthy'; readonly text: string }
   | { readonly state: 'waiting'; readonly text: string }
+  /** The control plane has given it up, and may have put the version before back. */
+  | { readonly state: 'failed'; readonly text: string }
   | { readonly state: 'reverted'; readonly text: string };
 
 /**
@@ -37,10 +39,14 @@ export type Judgement =
 export function judge(record: Deployment, { specHash, alone = false }: Wanted): Judgement {
   const phase = textOf(record.status?.phase);
   const message = textOf(record.status?.message);
+  const rollout = record.status?.rollout;
   if (textOf(record.specHash) !== specHash) {
+    const failed = rollout?.failed;
+    if (failed === undefined || textOf(failed.specHash) !== specHash)
+      return { state: 'reverted', text: 'another change was written before this one was healthy' };
     return {
-      state: 'reverted',
-      text: 'another change, or the control plane going back to the last good version, took its place',
+      state: 'failed',
+      text: `version ${textOf(failed.version)} failed, and the version before is back: ${textOf(failed.message)}`,
     };
   }
   const desired = record.replicas ?? 0;
@@ -57,6 +63,7 @@ export function judge(record: Deployment, { specHash, alone = false }: Wanted): 
       return { state: 'waiting', text: 'Running: what ran before is stopping' };
     return { state: 'healthy', text: `${healthy} of ${desired} healthy on ${nodesText(current)}` };
   }
+  if (rollout?.state === 'failed' && judged) return { state: 'failed', text: message };
   return { state: 'waiting', text: phase === 'Running' ? 'rolling out' : `${phase}: ${message}` };
 }
 
@@ -95,9 +102,10 @@ export async function waitUntilHealthy(
         }
         placedUntil = performance.now();
       }
-      if (judgement.state === 'reverted' || performance.now() >= deadline) {
-        step.fail(judgement.state === 'reverted' ? last : `not healthy within ${spanText(timeoutMs)}`);
-        await explainFailure(session, client, record, last);
+      if (judgement.state !== 'waiting' || performance.now() >= deadline) {
+        const isOver = judgement.state !== 'waiting';
+        step.fail(isOver ? VERDICTS[judgement.state] : `not healthy within ${spanText(timeoutMs)}`);
+        await explainFailure(session, client, record, { text: last, specHash: wanted.specHash });
         return EXIT.notHealthy;
       }
       step.note(last);
@@ -124,11 +132,13 @@ function explainUnplaced(
   terminal.err(`  ${next(nodes.length === 0 ? 'berth node token' : `berth explain ${name}`)}\n`);
 }
 
+const VERDICTS = { failed: 'the rollout failed', reverted: 'another change came before' } as const;
+
 async function explainFailure(
   session: Session,
   client: Client,
   record: Deployment,
-  text: string,
+  { text, specHash }: { readonly text: string; readonly specHash: string },
 ): Promise<void> {
   const { terminal } = session;
   const style = terminal.errStyle;
@@ -144,24 +154,47 @@ async function explainFailure(
   // A canary is no part of the rollout, whatever becomes of it.
   const observed = all.filter((instance) => instance.canary !== true);
   const troubled = observed.filter(
-    (instance) => textOf(instance.specHash) === textOf(record.specHash) && isTroubled(instance),
+    (instance) => textOf(instance.specHash) === specHash && isTroubled(instance),
   );
   for (const instance of troubled) terminal.err(`  ${troubleText(instance)}\n`);
-  // Of one that is in trouble: the older ones that still serve have nothing to tell.
-  const [first] = troubled;
+  const kept = await keptFailures(client, name, specHash);
+  const gone = kept.filter(({ instance }) => !troubled.some(({ id }) => id === instance));
+  for (const failure of gone.slice(0, NAMED)) terminal.err(`  ${failureText(failure)}\n`);
+  const [first] = kept;
   // Without a container there is no output, only a message about that, which the reason has said better.
+  const one = textOf(first?.instance) || troubled.find(({ containerId }) => textOf(containerId) !== '')?.id;
   const lines =
-    first === undefined || textOf(first.containerId) === ''
+    one === undefined
       ? []
-      : await lastLogLines(client, name, LAST_LINES, textOf(first.id));
-  if (lines.length > 0) terminal.err(`  its last output:\n`);
+      : await lastLogLines(client, name, {
+          tail: LAST_LINES,
+          instance: one,
+          ...(first !== undefined && { previous: true }),
+        });
+  if (lines.length > 0) terminal.err(`  the last output of ${one}:\n`);
   for (const line of lines) terminal.err(`  ${style.dim('│')} ${line.text}\n`);
   const isChange = observed.some((instance) => textOf(instance.specHash) !== textOf(record.specHash));
+  const undo = isChange && textOf(record.specHash) === specHash ? ` · berth rollout undo ${name}` : '';
   const advice =
-    first === undefined
-      ? `berth explain ${name}`
-      : `berth describe deployment ${name}${isChange ? ` · berth rollout undo ${name}` : ''}`;
+    first !== undefined
+      ? `berth logs ${name} --previous${undo}`
+      : troubled.length === 0
+        ? `berth explain ${name}`
+        : `berth describe deployment ${name}${undo}`;
   terminal.err(`  ${session.next(advice)}\n`);
+}
+
+const NAMED = 3;
+
+/** Newest first; of a control plane that keeps none, none. */
+async function keptFailures(client: Client, name: string, specHash: string): Promise<readonly KeptFailure[]> {
+  const answer = await client.attempt('GET /api/v1/deployments/{name}/failures', named(name));
+  const kept = answer.ok ? answer.body : [];
+  return kept.filter((failure) => textOf(failure.specHash) === specHash && failure.canary !== true);
+}
+
+export function failureText({ instance, nodeId, message }: KeptFailure): string {
+  return `${textOf(instance)} on ${textOf(nodeId)}: ${textOf(message)}`;
 }
 
 function isTroubled(instance: Instance): boolean {

@@ -6,6 +6,7 @@ import type { NodeName, TenantId, VolumeId } from '../../src/core/model/ids.ts';
 import type { VolumeRecord } from '../../src/core/model/volume.ts';
 import { idOf } from '../../src/server/store/record-ids.ts';
 import { attack } from '../support/attack.ts';
+import { eventually } from '../support/eventually.ts';
 import { type ControlPlane, startControlPlane } from '../support/harness/control-plane.ts';
 import { NodeFlow } from '../support/harness/node-flow.ts';
 import { type AgentIdentity, refusedUpgrade, type ScriptedAgent } from '../support/agents/scripted-agent.ts';
@@ -104,6 +105,40 @@ attack('holder of a stolen node credential', 'a container that runs and ends wit
     await new Promise((resolve) => setTimeout(resolve, 50));
   end();
   expect(last()).toBe(TOGGLES - 1);
+});
+
+attack('holder of a stolen node credential', 'failures without end, with much to say', async () => {
+  const { agent } = await flow.connected('words-1', shop);
+  const { id } = await flow.placed(shop, 'words', 'words-1');
+  const other = await flow.connected('words-2', shop);
+  const { id: foreign } = await flow.placed(shop, 'quiet', 'words-2');
+  const lines = Array.from({ length: 64 }, () => ({ text: 'x'.repeat(1024) }));
+  const told = { reason: 'container_exited', message: 'it ended', lines };
+  for (let at = 0; at < 40; at += 1)
+    agent.send({
+      type: 'report',
+      epoch: agent.epoch,
+      generation: 0,
+      full: false,
+      observations: [],
+      failures: [
+        { ...told, instanceId: id, key: `k-${at}` },
+        { ...told, lines: [], instanceId: foreign, key: `k-${at}` },
+      ],
+    });
+  await taken(agent);
+  const tenant = plane.store.forTenant(shop.id as TenantId);
+  const kept = await eventually(
+    'the last one that is taken is stored',
+    async () => tenant.get('failures', idOf('failures', 'words'))?.record.kept ?? [],
+    (all) => all.some(({ key }) => key === 'k-29'),
+  );
+  expect(kept).toHaveLength(2);
+  expect(tenant.get('failures', idOf('failures', 'quiet'))).toBeUndefined();
+  const { entries } = await tenant.rangeCold('failure-logs');
+  expect(entries).toHaveLength(2);
+  expect(JSON.stringify(entries).length).toBeLessThan(2 * 40 * 1024);
+  other.agent.socket.terminate();
 });
 
 const VOLUME = 'vol_proof';

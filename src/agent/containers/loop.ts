@@ -8,8 +8,9 @@ import { Gate } from './gate.ts';
 import { type Log } from '../log.ts';
 import { type Ending, withEnding, withFailure, withoutFailure } from './instance-history.ts';
 import { LoopState } from './loop-state.ts';
-import { observationOf, type ObservationInput } from './observation.ts';
-import { Observer } from './observe.ts';
+import { LastWords } from './last-words.ts';
+import { endingTrouble, observationOf, type ObservationInput } from './observation.ts';
+import { type EndedRun, Observer } from './observe.ts';
 import type { Ownership } from './own-labels.ts';
 import {
   disconnectedDueMs,
@@ -70,6 +71,7 @@ export interface LoopOptions {
 export class Loop {
   readonly observer: Observer;
   readonly state = new LoopState();
+  readonly words: LastWords;
   readonly #options: LoopOptions;
   readonly #resolver: MaterialClient;
   readonly #material = new Map<string, Material>();
@@ -87,12 +89,14 @@ export class Loop {
   constructor(options: LoopOptions) {
     this.#options = options;
     this.#resolver = new MaterialClient(options.send);
+    const { engine, log, onChange } = options;
+    this.words = new LastWords({ engine, log, onWords: onChange });
     this.observer = new Observer(
       options.engine,
       options.node,
       {
         onChange: (id) => this.#changed(id),
-        onEnding: (id, ending) => this.#ended(id, ending),
+        onEnding: (id, ending, run) => this.#ended(id, ending, run),
         onPass: ({ first }) => {
           this.#pass();
           options.onPass();
@@ -117,6 +121,7 @@ export class Loop {
 
   begin(owner: Ownership, epoch: number): void {
     this.state.begin(owner);
+    this.words.begin();
     this.state.network = undefined;
     this.#epoch = epoch;
   }
@@ -227,6 +232,7 @@ export class Loop {
       history: this.state.historyOf(instanceId),
       activity: this.state.activity.get(instanceId),
       awaited: this.#awaited(instanceId),
+      words: this.words.of(instanceId),
       nowMs: performance.now(),
     });
   }
@@ -279,12 +285,26 @@ export class Loop {
     if (current?.status === 'running') this.state.history.set(instanceId, withoutFailure(history));
   }
 
-  #ended(instanceId: string, ending: Ending): void {
+  #ended(instanceId: string, ending: Ending, run: EndedRun | undefined): void {
     const activity = this.state.activity.get(instanceId);
     if (activity === 'stop' || activity === 'end' || activity === 'remove' || !this.#isKept(instanceId))
       return;
     this.state.history.set(instanceId, withEnding(this.state.historyOf(instanceId), ending));
+    if (run !== undefined) this.#readEnd(run, ending);
     this.#options.onChange(instanceId);
+  }
+
+  /** What a job's attempt printed is fetched whole by the control plane. */
+  #readEnd({ container, endedMs }: EndedRun, { exitCode, outOfMemory }: Ending): void {
+    const assigned = this.state.assigned.get(container.instanceId);
+    if (assigned === undefined || assigned.once !== undefined || assigned.wanted !== 'run') return;
+    void this.words.read({
+      container,
+      plain: assigned.container.environment,
+      endedMs,
+      exitCode,
+      told: (words) => endingTrouble({ exitCode, outOfMemory }, words),
+    });
   }
 
   #pass(): void {

@@ -6,6 +6,7 @@ import { optional } from '../../core/model/values.ts';
 import { type InstanceHistory, isCrashLoop, recentEndings } from './instance-history.ts';
 import type { ObservedContainer } from './observed-container.ts';
 import { currentContainer } from './plan.ts';
+import type { Words } from './last-words.ts';
 import type { InstanceStep } from './step.ts';
 
 export interface ObservationInput {
@@ -20,6 +21,8 @@ export interface ObservationInput {
   readonly restartsOf?: (containerId: string) => number;
   /** The volume that it waits for. */
   readonly awaited: { readonly reason: string; readonly message: string } | undefined;
+  /** Of its last run that failed. */
+  readonly words?: Words | undefined;
 }
 
 /** What is reported of an instance. Facts of the container first; a failure to create a newer one is reported beside them. */
@@ -132,15 +135,34 @@ function ended(input: ObservationInput, seen: ObservedContainer): Trouble | unde
   const last = endings.at(-1);
   const exitCode = seen.exitCode ?? last?.exitCode;
   const outOfMemory = seen.oomKilled || last?.outOfMemory === true;
-  const cause = outOfMemory ? OUT_OF_MEMORY : NOT_RUNNABLE[exitCode ?? 0];
-  const code = exitCode === undefined ? '' : ` with exit code ${exitCode}`;
-  const text = cause?.message ?? `the container ended${code}`;
+  const one = endingTrouble({ exitCode, outOfMemory }, isCrashLoop(endings) ? undefined : input.words);
   if (isCrashLoop(endings)) {
-    const message = `${text}; it ended ${endings.length} times in the last five minutes`;
-    return { reason: cause?.reason ?? 'crash_loop', message };
+    const said = input.words?.cause === undefined ? '' : `: \`${input.words.cause}\``;
+    const message = `${one.message}; it ended ${endings.length} times in the last five minutes${said}`;
+    return { reason: one.reason === 'container_exited' ? 'crash_loop' : one.reason, message };
   }
-  if (PHASE_OF_STATUS[seen.status] !== 'exited') return undefined;
-  return { reason: cause?.reason ?? 'container_exited', message: text };
+  return PHASE_OF_STATUS[seen.status] === 'exited' ? one : undefined;
+}
+
+/** How one run ended, for machines and for people. */
+export function endingTrouble(
+  { exitCode, outOfMemory }: { readonly exitCode: number | undefined; readonly outOfMemory: boolean },
+  { cause, ranMs }: Words = {},
+): Required<Trouble> {
+  const known = outOfMemory ? OUT_OF_MEMORY : NOT_RUNNABLE[exitCode ?? 0];
+  const code = exitCode === undefined ? '' : ` with exit code ${exitCode}`;
+  const after = ranMs === undefined ? '' : ` after ${spanText(ranMs)}`;
+  const said = cause === undefined ? '' : `: \`${cause}\``;
+  return {
+    reason: known?.reason ?? 'container_exited',
+    message: known === undefined ? `the container ended${code}${after}${said}` : `${known.message}${said}`,
+  };
+}
+
+function spanText(ms: number): string {
+  if (ms < 1_000) return 'less than a second';
+  if (ms < 120_000) return `${Math.round(ms / 1_000)} s`;
+  return ms < 7_200_000 ? `${Math.round(ms / 60_000)} min` : `${Math.round(ms / 3_600_000)} h`;
 }
 
 const OUT_OF_MEMORY: Required<Trouble> = {

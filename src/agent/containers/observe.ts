@@ -14,10 +14,16 @@ const PASS_WITHOUT_ENGINE_MS = 1_000;
 const INSPECTS_AT_ONCE = 4;
 const EVENTS_BACK_OFF_MS = 500;
 
+/** The container as it was seen last, and when it ended on the engine's clock. */
+export interface EndedRun {
+  readonly container: ObservedContainer;
+  readonly endedMs: number;
+}
+
 export interface ObserverHandlers {
   /** Something about the instance's containers is new. */
   onChange(instanceId: string): void;
-  onEnding(instanceId: string, ending: Ending): void;
+  onEnding(instanceId: string, ending: Ending, run: EndedRun | undefined): void;
   /** A full observation has ended; when to observe everything again. */
   onPass(pass: { readonly first: boolean }): void;
   /** Undefined: the engine answers again. */
@@ -146,7 +152,7 @@ export class Observer {
     if (event.kind === 'die' && instanceId !== '') {
       const outOfMemory = this.#outOfMemory.delete(event.containerId);
       const ending = { atMs: performance.now(), exitCode: event.exitCode ?? 0, outOfMemory };
-      this.#handlers.onEnding(instanceId, ending);
+      this.#handlers.onEnding(instanceId, ending, known && { container: known, endedMs: event.atMs });
     }
     if (event.kind === 'create' && known !== undefined) return;
     if (event.kind === 'start' && this.#plainStarts.delete(event.containerId)) return;

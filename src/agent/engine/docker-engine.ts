@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import type { FailureLog } from '../../core/model/kept-failure.ts';
 import type { ContainerHealth, ContainerSpec, ContainerState, ContainerSummary } from './container.ts';
 import { containerBody } from './container-body.ts';
 import { containerLogs } from './container-logs.ts';
@@ -22,6 +23,7 @@ import { fields, list, number, text } from './fields.ts';
 import { pullProgress, registryAuth } from './image-pull.ts';
 import { exactReference, imageName, imageState } from './image-reference.ts';
 import { jsonValues } from './json-stream.ts';
+import { deliveredValues, lastWords, LINES_READ } from './last-words.ts';
 import { addressingBody, networkState, sameNetwork } from './network-state.ts';
 import { redact } from './redact.ts';
 import { statsSample } from './stats-sample.ts';
@@ -320,6 +322,29 @@ export class DockerEngine implements port.Engine {
     // Only output of containers without a terminal is framed; the answer itself does not say so before API 1.42.
     const tty = fields((await this.#inspectBody(fullId(id), signal))['Config'])['Tty'] === true;
     yield* containerLogs(this.#connection, fullId(id), options, tty);
+  }
+
+  async lastWords(id: string, options: port.LastWordsOptions): Promise<FailureLog> {
+    const signal = AbortSignal.timeout(options.deadlineMs);
+    const inspected = await this.#inspectBody(fullId(id), { signal });
+    const values = deliveredValues(inspected, await this.#imageOf(inspected, signal), options.plain);
+    const tty = fields(inspected['Config'])['Tty'] === true;
+    const lines = containerLogs(this.#connection, id, { tail: LINES_READ, signal }, tty);
+    return await lastWords(lines, inspected, values, options);
+  }
+
+  /** Undefined: it was removed meanwhile; then everything in the environment counts as secret. */
+  async #imageOf(
+    inspected: ReturnType<typeof fields>,
+    signal: AbortSignal,
+  ): Promise<ReturnType<typeof fields> | undefined> {
+    const segments = ['images', text(inspected['Image']) ?? '', 'json'];
+    try {
+      return fields((await this.#connection.call({ signal, method: 'GET', segments })).body);
+    } catch (error) {
+      if (error instanceof EngineNotFoundError) return undefined;
+      throw error;
+    }
   }
 
   async *stats(

@@ -1,3 +1,4 @@
+import type { FailureLog } from '../../core/model/kept-failure.ts';
 import type { ContainerHealth, ContainerSpec, ContainerState, ContainerSummary } from './container.ts';
 
 /**
@@ -61,6 +62,8 @@ export interface Engine {
   events(filter: EventFilter, handlers: EventHandlers): EventSubscription;
   /** Lazy: connects at the first `next()`. What is not read stays in the engine. */
   logs(id: string, options: LogOptions): AsyncIterable<LogLine>;
+  /** The end of what a run printed, without the values that its container was given: those do not leave the adapter. */
+  lastWords(id: string, options: LastWordsOptions): Promise<FailureLog>;
   /** One sample per second on Docker, one per about five seconds on Podman. */
   stats(id: string, options?: { readonly signal?: AbortSignal }): AsyncIterable<StatsSample>;
   statsOnce(id: string, options?: CallOptions): Promise<StatsSample>;
@@ -189,6 +192,15 @@ export interface LogOptions {
   readonly tail?: number;
   readonly sinceMs?: number;
   readonly signal?: AbortSignal;
+}
+
+export interface LastWordsOptions {
+  /** Environment that is no secret, as it was ordered. */
+  readonly plain: Readonly<Record<string, string>>;
+  /** Of the run that is asked about, on the engine's clock. */
+  readonly afterMs?: number;
+  readonly untilMs?: number;
+  readonly deadlineMs: number;
 }
 
 export type OutputStream = 'stdout' | 'stderr';

@@ -3,6 +3,7 @@ import type {
   InstanceUsage,
   MeshPath,
   Report,
+  ReportedFailure,
   VolumeObservation,
 } from '../../core/protocol/agent-protocol.ts';
 import type { ContainerPhase, InstanceObservation } from '../../core/model/instance.ts';
@@ -22,6 +23,11 @@ export interface ReportSource {
   /** False until the engine was observed: a full report would say that there is nothing. */
   isWhole(): boolean;
   generation(): number;
+  /** More is known of it in a moment. */
+  isReading(instanceId: string): boolean;
+  /** Runs that failed, each once in a session. */
+  failures(): readonly ReportedFailure[];
+  hasFailures(): boolean;
   engineProblem(): string | undefined;
   networks(): readonly NetworkObservation[];
   mesh(): readonly MeshPath[];
@@ -126,6 +132,10 @@ export class Reporter {
     const news: InstanceObservation[] = [];
     let laterMs = Infinity;
     for (const [id, sinceMs] of this.#changed) {
+      if (this.#source.isReading(id)) {
+        laterMs = Math.min(laterMs, nowMs + COALESCE_MS);
+        continue;
+      }
       const observation = this.#source.observation(id);
       if (PASSING.has(observation.phase) && nowMs < sinceMs + PASSING_MS) {
         laterMs = Math.min(laterMs, sinceMs + PASSING_MS);
@@ -134,7 +144,7 @@ export class Reporter {
       this.#changed.delete(id);
       if (this.#isNew(observation)) news.push(observation);
     }
-    if (news.length > 0 || this.#volumesDue) this.#report(false, news);
+    if (news.length > 0 || this.#volumesDue || this.#source.hasFailures()) this.#report(false, news);
     if (laterMs < Infinity) this.#flushAt(laterMs);
   }
 
@@ -160,6 +170,7 @@ export class Reporter {
     this.#routesSent = routes;
     const traffic = this.#source.traffic();
     const facts = this.#source.facts();
+    const failures = this.#source.failures();
     this.#flushedMs = performance.now();
     this.#volumesDue = false;
     this.#beat += 1;
@@ -172,6 +183,7 @@ export class Reporter {
       observations,
       ...(problem === undefined ? {} : { engineProblem: problem }),
       ...(this.#usage.length === 0 ? {} : { usage: this.#usage }),
+      ...(failures.length === 0 ? {} : { failures }),
       ...(networks.length === 0 ? {} : { networks }),
       ...(mesh.length === 0 ? {} : { mesh }),
       ...(routesDue && { ingress: { routes } }),

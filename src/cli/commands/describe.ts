@@ -15,6 +15,7 @@ import { resourceOf } from '../resources/index.ts';
 import { JOB_RUNS } from '../resources/jobs.ts';
 import type { Session } from '../session.ts';
 import { age } from '../table.ts';
+import { failureText } from '../waiting.ts';
 import { describeNode } from './describe-node.ts';
 import { describeTenant } from './describe-tenant.ts';
 import { describeVolume } from './describe-volume.ts';
@@ -124,8 +125,14 @@ async function describeDeployment(
       )}`,
     );
   }
+  const failed = await client.attempt('GET /api/v1/deployments/{name}/failures', named(name));
+  const kept = failed.ok ? failed.body : [];
+  if (kept.length > 0) {
+    const lines = kept.map((one) => `${age(textOf(one.at), now)} ago  ${failureText(one)}\n`);
+    terminal.out(`\n${style.bold('Failures')}\n${indented(lines.join(''))}`);
+  }
   await printEvents(session, client, `Deployment/${textOf(record.name)}`, now);
-  terminal.out(`\n${session.next(nextCommand(record))}\n`);
+  terminal.out(`\n${session.next(nextCommand(record, kept.length > 0))}\n`);
   return EXIT.ok;
 }
 
@@ -138,7 +145,7 @@ function addressText({ name, status }: Deployment): string {
 }
 
 /** What a person would type now. */
-export function nextCommand(record: Deployment): string {
+export function nextCommand(record: Deployment, hasFailed = false): string {
   const name = textOf(record.name);
   if (textOf(record.status?.phase) === 'Running' && record.status?.canary !== undefined)
     return `berth canary promote ${name} · berth canary abort ${name}`;
@@ -149,7 +156,7 @@ export function nextCommand(record: Deployment): string {
     case 'Progressing':
       return `berth rollout status ${name}`;
     case 'Degraded':
-      return `berth logs ${name} --tail 50`;
+      return `berth logs ${name} ${hasFailed ? '--previous' : '--tail 50'}`;
     case 'Stopped':
       return `berth scale ${name} 1`;
     default:

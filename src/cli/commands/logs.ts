@@ -15,24 +15,32 @@ export const logs: CommandBody = {
     },
     { flags: '--tail <n>', description: 'Only the last n lines of each instance.' },
     { flags: '--since <duration>', description: 'Only what was written since then, e.g. 10m.' },
+    {
+      flags: '--previous',
+      description:
+        'What instances printed last before they failed: 200 lines of each, also of those that are gone. Values that a container was given are redacted.',
+    },
     { flags: '--instance <id>', description: 'Only this instance (berth get instances NAME).' },
     ...REMOTE_OPTIONS,
   ],
   examples: [
     { line: 'berth logs web --tail 50', what: 'the last 50 lines of each instance' },
     { line: 'berth logs web -f', what: 'live' },
+    { line: 'berth logs web --previous', what: 'why did the last rollout fail?' },
   ],
   run: async (session, { parameters: [name = ''], options }) => {
     const client = session.client(options);
     const tail = options.text('tail');
     const instance = options.text('instance');
     const since = options.text('since');
+    const previous = options.flag('previous');
     let printed = 0;
     const source = logLines(client, name, {
       follow: options.flag('follow'),
       ...(tail === undefined ? {} : { tail: wholeNumber('--tail', tail) }),
       ...(instance === undefined ? {} : { instance }),
       ...(since === undefined ? {} : { since }),
+      ...(previous ? { previous } : {}),
     });
     for await (const line of source) {
       printed += 1;
@@ -42,7 +50,9 @@ export const logs: CommandBody = {
           : `${session.terminal.style.cyan(line.instance.slice(-6))}  `;
       session.terminal.out(`${prefix}${line.text}\n`);
     }
-    if (printed === 0 && !options.flag('follow'))
+    if (printed === 0 && previous)
+      session.terminal.err(`no instance of ${name} failed lately; ${session.next(`berth logs ${name}`)}\n`);
+    else if (printed === 0 && !options.flag('follow'))
       session.terminal.err(`no output yet; ${session.next(`berth describe deployment ${name}`)}\n`);
     return EXIT.ok;
   },

@@ -66,7 +66,7 @@ export async function awaitSample(
     if (judgement.state === 'healthy' && (await isThere(client, engine, specHash))) return judgement.text;
     step.note(judgement.text);
     if (Date.now() > deadline) {
-      const lines = await lastLogLines(client, SAMPLE_NAME, 10);
+      const lines = await lastLogLines(client, SAMPLE_NAME, { tail: 10 });
       throw new Failure(`the sample did not get healthy: ${judgement.text}`, {
         exitCode: EXIT.notHealthy,
         advice: lines.map((line) => line.text),

@@ -8,6 +8,7 @@ import type {
   InstanceView,
 } from '../model/deployment.ts';
 import { RESIDENCY_LABELS } from '../model/labels.ts';
+import type { RolloutRecord } from '../model/rollout.ts';
 import { pinOf } from '../model/spec-snapshot.ts';
 import { isRotating, nextRotationPhase } from '../model/rotation-phase.ts';
 
@@ -37,6 +38,8 @@ export interface DeploymentViewInput {
   readonly virtualAddress?: string;
   /** Of every way in; absent: there is none. */
   readonly ingress?: Deployment['status']['ingress'];
+  /** Absent until a controller has looked. */
+  readonly rollout?: RolloutRecord;
   /** While one runs. */
   readonly canary?: Deployment['status']['canary'];
 }
@@ -62,6 +65,10 @@ function currentStatus(
   return { ...counts, phase: 'Progressing', message: 'updated; not reconciled yet', desired: replicas };
 }
 
+function rolloutView({ version, state, failed }: RolloutRecord) {
+  return { version, state, ...(failed && { failed }) };
+}
+
 /** A deployment as every read and write answers it. */
 export function deploymentView({
   record,
@@ -72,6 +79,7 @@ export function deploymentView({
   defaults,
   virtualAddress,
   ingress,
+  rollout,
 }: DeploymentViewInput): Exactly<Deployment> {
   const { spec, rotation } = record;
   const { specHash: _judged, canary: _seen, ...observed } = currentStatus(record, status);
@@ -90,6 +98,7 @@ export function deploymentView({
       ...observed,
       ...(virtualAddress !== undefined && { virtualAddress }),
       ...(ingress && ingress.length > 0 && { ingress }),
+      ...(rollout?.specHash === record.specHash && { rollout: rolloutView(rollout) }),
       secretsVersion: spec.secretsVersion,
       rotation: {
         phase: rotation?.phase ?? null,

@@ -19,6 +19,8 @@ export interface RolloutRecord {
   readonly from?: RolloutOrigin;
   /** This spec was put back by a rollback: it is not rolled back once more. */
   readonly isRollback?: boolean;
+  /** What failed, where this spec was put back for it. */
+  readonly failed?: RolloutOrigin & { readonly message: string };
   /** An instance of this spec has been placed at least once. */
   readonly placed: boolean;
   /** Digest of the reasons in the last `deployment.unschedulable`, so that it is published when they change. */

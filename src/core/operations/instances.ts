@@ -1,5 +1,6 @@
 import { CHANNEL_PROTOCOL } from '../contract/channel-messages.ts';
 import { execution, instance } from '../contract/answers/deployment.ts';
+import { failure } from '../contract/answers/failure.ts';
 import { listOf } from '../contract/answers/field-shapes.ts';
 import { execBody } from '../contract/order-bodies.ts';
 import { LIST_QUERY, LOG_QUERY } from './queries.ts';
@@ -65,6 +66,21 @@ export const INSTANCES = {
       status: 101,
       description:
         'A WebSocket of the subprotocol berth.exec.v1: the first message of the client says what is run; the guide describes all of them.',
+    },
+  }),
+  failures: operation({
+    method: 'GET',
+    path: '/api/v1/deployments/{name}/failures',
+    summary: 'How instances of a deployment failed lately, also those that are gone',
+    tag: 'Deployments',
+    permission: 'read',
+    tenant: 'credential',
+    codes: ['deployment_not_found'],
+    success: {
+      status: 200,
+      description:
+        'Newest first: at most 10 of a deployment, 2 of an instance and 128 of a tenant, each for at most 7 days.',
+      answer: listOf(failure),
     },
   }),
   exec: operation({

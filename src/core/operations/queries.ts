@@ -60,6 +60,15 @@ export const LOG_QUERY = {
   },
   since: { description: 'A duration back from now, e.g. 10m.', schema: { type: 'string', ...DURATION } },
   instance: { description: 'One instance only.', schema: { type: 'string' } },
+  previous: {
+    description:
+      'What instances printed last before they failed (200 lines, 32 KiB), kept after their containers are gone; values that a container was given are redacted.',
+    schema: { type: 'boolean', default: false },
+  },
+  timestamps: {
+    description: 'The time of each line, on the clock of its node, before it.',
+    schema: { type: 'boolean', default: false },
+  },
 } as const satisfies Parameters;
 
 export const JOB_LOG_QUERY = {

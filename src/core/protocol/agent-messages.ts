@@ -1,8 +1,9 @@
 import type { InstanceId } from '../model/ids.ts';
+import { FAILURE_LINES } from '../model/kept-failure.ts';
 import { parseAddress, parseCidr } from '../model/ipv4.ts';
 import { portRange } from '../model/port-ranges.ts';
 import { branded, listOf, type Message, message, optional } from '../schema/message-shape.ts';
-import { amount, count, integer, reason, text, textUpTo, humanText } from './field-shapes.ts';
+import { amount, count, integer, name, reason, text, textUpTo, humanText } from './field-shapes.ts';
 import { ingressFacts, ingressQuestions, ingressReport, ingressTraffic } from './ingress-messages.ts';
 
 /** What agents say. They run on machines of tenants: every text, list and map has a bound. */
@@ -116,6 +117,34 @@ const observation = message({
   },
 });
 
+const MAX_FAILURES = 16;
+const MAX_LINE = 64 * 1024;
+
+/** How a run of an instance failed; what it was given is taken out before it is sent. */
+const failure = message({
+  type: 'object',
+  fields: {
+    instanceId: branded<InstanceId>()(textUpTo(64)),
+    /** Of the run: told again in another session, it is the same. */
+    key: name,
+    reason,
+    message: humanText,
+    exitCode: optional(integer),
+    ranMs: optional(count),
+    lines: listOf(
+      {
+        type: 'object',
+        fields: { at: optional(textUpTo(64)), text: { ...textUpTo(MAX_LINE), anyUnicode: true } },
+      },
+      FAILURE_LINES,
+    ),
+    /** Lines before these that were not kept. */
+    dropped: optional(count),
+    health: optional(humanText),
+  },
+});
+export type ReportedFailure = Message<typeof failure>;
+
 export const usageFields = { instanceId: textUpTo(64), cpuPercent: amount, memoryBytes: amount } as const;
 const usage = message({ type: 'object', fields: usageFields });
 export type InstanceUsage = Message<typeof usage>;
@@ -195,6 +224,8 @@ const report = message({
     /** Set when the engine does not answer. */
     engineProblem: optional(humanText),
     usage: optional(listOf(usage, MAX_ENTRIES)),
+    /** Each once in a session. */
+    failures: optional(listOf(failure, MAX_FAILURES)),
     /** Counts up within a session; a `lease` names it. */
     beat: optional(integer),
     /** Always whole. */

@@ -5,6 +5,7 @@ export type {
   InstanceUsage,
   MeshPath,
   Report,
+  ReportedFailure,
   Resolve,
   StoreMark,
   StreamData,

@@ -23,6 +23,7 @@ import { IngressReports } from './ingress/ingress-reports.ts';
 import { IngressTraffic } from './ingress/ingress-traffic.ts';
 import { IngressMaterials } from './ingress/ingress-material.ts';
 import { Assignments } from './assignments/assignments.ts';
+import { Failures } from './reports/failures.ts';
 import { JobLogs } from './reports/job-logs.ts';
 import { KeyedRate } from './sessions/keyed-rate.ts';
 import type { LeaseRepeater } from './volumes/lease-repeater.ts';
@@ -50,6 +51,9 @@ const HELLO_DEADLINE_MS = 10_000;
 const EVENTS = { perSecond: 6 / 60, burst: 20 };
 /** Of one container: what starts, fails and is tried again stays below; what goes on changing is stored as it is every few seconds. */
 const CHANGES = { perSecond: 1 / 3, burst: 60 };
+
+/** Of one node: what starts again and again fails less often before long, as the engine waits longer each time. */
+const FAILURES = { perSecond: 10 / 60, burst: 30 };
 
 export interface DispatchOptions {
   readonly store: Store;
@@ -118,6 +122,7 @@ export class Dispatch {
   readonly #sessions: Sessions;
   readonly #assignments: Assignments;
   readonly #reports: Reports;
+  readonly #failures: Failures;
   readonly #networks: NetworkReports;
   readonly #meshMaps: MeshMaps;
   readonly #meshReports: MeshReports;
@@ -163,6 +168,13 @@ export class Dispatch {
       measurements: this.#measurements,
       events,
       changes,
+      log,
+    });
+    this.#failures = new Failures({
+      store,
+      placed: this.placed,
+      clock: this.#clock,
+      rate: new KeyedRate(FAILURES, this.#clock),
       log,
     });
     this.#networks = new NetworkReports({ store, journal, events, log });
@@ -289,6 +301,7 @@ export class Dispatch {
     const heardMs = this.#clock.monotonicMs();
     // An order that is due goes out first: what the agent has taken up is compared with what was ordered.
     this.#assignments.pushDue(session);
+    this.#failures.take(session, report);
     this.#reports.take(session, report);
     this.#networks.take(session, report);
     this.#meshReports.take(session, report);
@@ -398,6 +411,7 @@ export class Dispatch {
     this.meshRelay.close();
     this.#sessions.close();
     this.#reports.close();
+    this.#failures.close();
     this.#volumeReports.close();
   }
 }

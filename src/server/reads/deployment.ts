@@ -50,6 +50,7 @@ export function storedDeploymentView(
   const { name } = stored.record.spec;
   const status = tenant.get('deployment-status', idOf('deployment-status', name))?.record;
   const address = tenant.get('virtual-addresses', idOf('virtual-addresses', name));
+  const rollout = tenant.get('rollouts', idOf('rollouts', name));
   const canary = tenant.get('canaries', idOf('canaries', name));
   return deploymentView({
     record: stored.record,
@@ -59,6 +60,7 @@ export function storedDeploymentView(
     defaults: containerDefaultsOf(tenant, containerDefaults),
     ingress: ingressStatus(tenant, stored.record.spec),
     ...(address && isOnTenantNetwork(stored.record.spec) && { virtualAddress: address.record.address }),
+    ...(rollout && { rollout: rollout.record }),
     ...(canary && { canary: canarySummary(tenant, name, canary.record) }),
   });
 }

@@ -99,6 +99,7 @@ export const TENANT_OWNERS = {
   'last-versions': { id: ['deployment'], ...ASKED },
   'deployment-status': { id: ['deployment'], ...written('controllers', { kind: 'deployments' }) },
   rollouts: { id: ['deployment'], ...written('controllers', { kind: 'deployments' }) },
+  failures: { id: ['deployment'], ...written('agents', { kind: 'deployments' }) },
   jobs: { id: ['job'], ...ASKED },
   'job-status': { id: ['job'], ...written('controllers', { kind: 'jobs' }) },
   'job-orders': { id: ['job'], ...ASKED },
@@ -171,6 +172,10 @@ export const COLD_OWNERS = {
   // Controllers publish events too: which kinds are a request's own is a matter of the event, not of its key.
   events: { id: ['event'], ...ASKED_AND_SWEPT },
   audit: { id: ['line'], ...ASKED },
+  'failure-logs': {
+    id: ['deployment', 'instance', 'key'],
+    ...written('agents', { kind: 'deployments' }),
+  },
   'job-logs': { id: ['job', 'run', 'attempt'], ...written('agents', { kind: 'jobs' }) },
   idempotency: { id: ['digest'], ...ASKED_AND_SWEPT },
   'secret-docs': { id: ['form', 'namespace', 'label', 'version'], ...ASKED },

@@ -12,6 +12,7 @@ import type { IngressReportRecord } from '../../core/model/ingress.ts';
 import type { InstanceObservation, InstanceRecord } from '../../core/model/instance.ts';
 import type { NetworkObservation, NetworkRecord } from '../../core/model/network.ts';
 import type { JobLog, JobOrders, JobRecord, StoredJobStatus } from '../../core/model/job.ts';
+import type { FailureLog, KeptFailures } from '../../core/model/kept-failure.ts';
 import type { MeshPathsRecord, SubnetRecord, VirtualAddressRecord } from '../../core/model/mesh.ts';
 import type { NodeLiveness, NodeRecord } from '../../core/model/node.ts';
 import type { RolloutRecord } from '../../core/model/rollout.ts';
@@ -88,6 +89,8 @@ export interface TenantRecords {
   'last-versions': { readonly version: number };
   'deployment-status': DeploymentStatus;
   rollouts: RolloutRecord;
+  /** The newest failures of its instances; gone with the deployment, and after a while */
+  failures: KeptFailures;
   jobs: JobRecord;
   'job-status': StoredJobStatus;
   'job-orders': JobOrders;
@@ -151,6 +154,8 @@ export interface ColdRecords {
   'backup-summaries': BackupSummary;
   events: EventRecord;
   audit: AuditRecord;
+  /** What a failed run printed last */
+  'failure-logs': FailureLog;
   /** The attempt has two digits. */
   'job-logs': JobLog;
   idempotency: IdempotentAnswer;

@@ -73,6 +73,21 @@ const deploymentStatus = shape({
         },
       }),
     ),
+    rollout: {
+      type: 'object',
+      optional: true,
+      description: 'How far the current spec has come; absent until a controller has looked.',
+      fields: {
+        version: integer,
+        state: { type: 'string', values: ['progressing', 'complete', 'failed'] },
+        failed: {
+          type: 'object',
+          optional: true,
+          description: 'The version that failed, where this one was put back for it (update.onFailure).',
+          fields: { version: integer, specHash: text, message: text },
+        },
+      },
+    },
     secretsVersion: integer,
     rotation: {
       type: 'object',

@@ -13,12 +13,13 @@ import type { Dispatch } from '../../agents/dispatch.ts';
 import type { Stored } from '../../store/collection.ts';
 import { idOf, prefixOf } from '../../store/record-ids.ts';
 import type { TenantStore } from '../../store/store.ts';
-import { pageReply, pageRequest } from '../paging.ts';
+import { booleanParameter, pageReply, pageRequest } from '../paging.ts';
 import { type ReplyTo, type RequestFor, type Route, serve } from '../route.ts';
 import { openChannelTo } from './instance-channel.ts';
 import { runCommand } from './instance-exec.ts';
 import { instanceNotFound, streamLogs } from './instance-logs.ts';
 import type { FollowSource } from './log-follow.ts';
+import { failures, previousLogs } from './previous-logs.ts';
 
 type Instance = Answer<typeof instance>;
 const asInstance = exactly<Instance>();
@@ -114,7 +115,15 @@ function list(
 export function instanceRoutes(admission: Admission, dispatch: Dispatch): Route[] {
   return [
     serve(INSTANCES.list, (request) => list(dispatch, request)),
-    serve(INSTANCES.logs, (request) => {
+    serve(INSTANCES.failures, failures),
+    serve(INSTANCES.logs, async (request) => {
+      const previous = booleanParameter(request.query, 'previous');
+      if (isRejection(previous)) return previous;
+      if (previous) {
+        const { stored, field } = findDeployment(request.store, request.params.name);
+        if (stored === undefined) return deploymentNotFound(field, request.params.name);
+        return await previousLogs(request, stored.record);
+      }
       const chosen = instancesOf(request, request.query.instance);
       if (isRejection(chosen)) return chosen;
       return streamLogs(

@@ -1,5 +1,7 @@
 import type { AuditRecord } from '../../../core/model/event.ts';
 import type { TenantId } from '../../../core/model/ids.ts';
+import { KEPT_DAYS } from '../../../core/model/kept-failure.ts';
+import { idOf, segmentsOf } from '../../store/record-ids.ts';
 import type { TenantStore } from '../../store/store.ts';
 import type { Controller, ControllerDeps } from '../controller.ts';
 
@@ -34,7 +36,7 @@ interface Counted {
   readonly bytes: number;
 }
 
-/** Removes old events and exported lines of the audit, answers kept for `Idempotency-Key` and sessions that are over, in bounded steps. */
+/** Removes old events and failures, exported lines of the audit, answers kept for `Idempotency-Key` and sessions that are over, in bounded steps. */
 export class Janitor implements Controller {
   readonly name = 'janitor';
   readonly #deps: ControllerDeps;
@@ -123,6 +125,7 @@ export class Janitor implements Controller {
     const tenant = this.#deps.store.forTenant(tenantId);
     const nowMs = this.#deps.clock.now().getTime();
     await this.#trimEvents(tenant, nowMs - this.#kept.keepDays * DAY_MS);
+    await this.#trimFailures(tenant, nowMs - KEPT_DAYS * DAY_MS);
     await this.#countAudit(tenant);
     if (this.#audit !== undefined)
       await this.#trimAudit(tenant, this.#audit, nowMs - this.#audit.keepDays * DAY_MS);
@@ -156,6 +159,24 @@ export class Janitor implements Controller {
         old.map(({ id }) => id),
       );
       if (old.length < STEP || !this.#running) return;
+    }
+  }
+
+  async #trimFailures(tenant: TenantStore, oldestMs: number): Promise<void> {
+    for (const stored of tenant.collection('failures').list()) {
+      const old = stored.record.kept.filter(({ at }) => Date.parse(at) < oldestMs);
+      if (old.length === 0) continue;
+      const [name] = segmentsOf('failures', stored.id);
+      const kept = stored.record.kept.filter((one) => !old.includes(one));
+      const transaction = tenant.transaction().expect('failures', stored.id, stored);
+      if (kept.length === 0) transaction.delete('failures', stored.id);
+      else transaction.put('failures', stored.id, { ...stored.record, kept });
+      for (const { instance, key } of old)
+        transaction.deleteCold('failure-logs', idOf('failure-logs', name, instance, key));
+      // One that changed meanwhile is looked at in the next round.
+      await tenant.commit(transaction);
+      this.#removed += old.length;
+      if (!this.#running) return;
     }
   }
 

@@ -3,7 +3,8 @@ import type { DeploymentStatus } from '../../../core/model/deployment.ts';
 import { newCanaryInstance, newInstance } from '../../../core/plan/rollout/fresh-instance.ts';
 import { restartedRecord } from '../../../core/plan/rollout/health-restart.ts';
 import type { InstancePlan, RemovalPlan, WantedPlan } from '../../../core/plan/rollout/instances.ts';
-import { segmentsOf } from '../../store/record-ids.ts';
+import { idOf, segmentsOf } from '../../store/record-ids.ts';
+import type { TenantStore } from '../../store/store.ts';
 import type { Transaction } from '../../store/transaction.ts';
 import { type ControllerDeps, SYSTEM } from '../controller.ts';
 import type { DeploymentSnapshot } from './deployment-snapshot.ts';
@@ -109,14 +110,26 @@ function addStatus(
 }
 
 function addRemoval(
-  { id, status, rollout, instances }: DeploymentSnapshot,
+  { tenant, id, status, rollout, instances }: DeploymentSnapshot,
   plan: RemovalPlan,
   transaction: Transaction,
 ): void {
   if (status !== undefined) transaction.delete('deployment-status', id);
   if (rollout === undefined) return;
   // While containers are being stopped the record stays, as every step is guarded by it.
-  if (instances.size === plan.remove.length) transaction.delete('rollouts', id);
-  else if (plan.stop.length + plan.remove.length > 0)
+  if (instances.size === plan.remove.length) {
+    transaction.delete('rollouts', id);
+    removeFailures(tenant, id, transaction);
+  } else if (plan.stop.length + plan.remove.length > 0)
     transaction.put('rollouts', id, { ...rollout.record, generation: rollout.record.generation + 1 });
+}
+
+/** None is added to a deployment that is gone. */
+function removeFailures(tenant: TenantStore, id: string, transaction: Transaction): void {
+  const stored = tenant.get('failures', id);
+  if (stored === undefined) return;
+  const [name] = segmentsOf('failures', id);
+  transaction.expect('failures', id, stored).delete('failures', id);
+  for (const { instance, key } of stored.record.kept)
+    transaction.deleteCold('failure-logs', idOf('failure-logs', name, instance, key));
 }

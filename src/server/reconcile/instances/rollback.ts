@@ -54,6 +54,7 @@ export function addRollback(
       state: 'progressing',
       from: rollback,
       isRollback: true,
+      failed: { specHash: rollout.specHash, version: rollout.version, message: plan.status.message },
       placed: true,
       generation: rollout.generation + 1,
     });

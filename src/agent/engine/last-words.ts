@@ -1,0 +1,85 @@
+import { boundedLines, type FailureLog, type PrintedLine } from '../../core/model/kept-failure.ts';
+import { optional } from '../../core/model/values.ts';
+import { type Fields, fields, list, text } from './fields.ts';
+import type { LastWordsOptions, LogLine } from './engine.ts';
+import { milliseconds } from './log-entry.ts';
+import { redact } from './redact.ts';
+
+/** Lines of a next run may follow those that are wanted. */
+export const LINES_READ = 600;
+/** As long as a sentence of an agent may be. */
+const HEALTH_BYTES = 1_000;
+
+/** What engines put there themselves. */
+const OF_ENGINE: ReadonlySet<string> = new Set(['PATH', 'HOME', 'HOSTNAME', 'TERM', 'container']);
+
+/**
+ * Values that must not be kept: what is in the container's environment and neither in its image nor ordered in the open. It is what
+ * this very container was given, also when the secret has another value by now.
+ */
+export function deliveredValues(
+  container: Fields,
+  image: Fields | undefined,
+  plain: Readonly<Record<string, string>>,
+): readonly string[] {
+  const known = new Set(entries(image));
+  return entries(container)
+    .filter((entry) => !known.has(entry))
+    .flatMap((entry) => {
+      const at = entry.indexOf('=');
+      const [name, value] = [entry.slice(0, at), entry.slice(at + 1)];
+      return at === -1 || OF_ENGINE.has(name) || plain[name] === value ? [] : [value, ...partsOf(value)];
+    })
+    .toSorted((a, b) => b.length - a.length);
+}
+
+function entries(inspected: Fields | undefined): readonly string[] {
+  return list(fields(inspected?.['Config'])['Env']).flatMap((entry) => text(entry) ?? []);
+}
+
+/** Programs print a password without the address around it, a key line by line, and either as it is in a URL. */
+function partsOf(value: string): readonly string[] {
+  const lines = value.split('\n').map((line) => line.trim());
+  const url = URL.canParse(value) ? new URL(value) : undefined;
+  const inUrl = url === undefined ? [] : [url.password, ...url.searchParams.values()];
+  const parts = [...(lines.length > 1 ? lines : []), ...inUrl];
+  return [
+    ...parts,
+    ...parts.map(decoded),
+    encodeURIComponent(value),
+    JSON.stringify(value).slice(1, -1),
+  ].filter((part) => part !== '');
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+export async function lastWords(
+  lines: AsyncIterable<LogLine>,
+  inspected: Fields,
+  values: readonly string[],
+  { afterMs, untilMs }: LastWordsOptions,
+): Promise<FailureLog> {
+  const printed: PrintedLine[] = [];
+  for await (const { line, timestamp, gap } of lines) {
+    const atMs = timestamp === undefined ? undefined : milliseconds(timestamp);
+    const isOther =
+      atMs !== undefined && (atMs <= (afterMs ?? -Infinity) || atMs > (untilMs ?? Number.POSITIVE_INFINITY));
+    if (gap === undefined && !isOther)
+      printed.push({ ...optional('at', timestamp), text: redact(line, values) });
+  }
+  return { ...boundedLines(printed), ...optional('health', healthOutput(inspected, values)) };
+}
+
+function healthOutput(inspected: Fields, values: readonly string[]): string | undefined {
+  const state = fields(inspected['State']);
+  const output = text(
+    fields(list(fields(state['Health'] ?? state['Healthcheck'])['Log']).at(-1))['Output'],
+  )?.trim();
+  return output === undefined || output === '' ? undefined : redact(output, values).slice(-HEALTH_BYTES);
+}

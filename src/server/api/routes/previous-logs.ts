@@ -1,0 +1,86 @@
+import type { INSTANCES } from '../../../core/operations/instances.ts';
+import type { DeploymentRecord } from '../../../core/model/deployment.ts';
+import type { FailureLog, KeptFailure } from '../../../core/model/kept-failure.ts';
+import { isRejection } from '../../../core/rejections/reject.ts';
+import type { Rejection } from '../../../core/rejections/rejection.ts';
+import { asFailures, failuresOf } from '../../reads/failure.ts';
+import { findDeployment } from '../../reads/deployment.ts';
+import { deploymentNotFound } from '../../writes/deployments/deployment-write.ts';
+import { idOf } from '../../store/record-ids.ts';
+import type { TenantStore } from '../../store/store.ts';
+import { invalidParameter } from '../paging.ts';
+import type { ReplyTo, RequestFor } from '../route.ts';
+import { instanceNotFound, logRequest } from './instance-logs.ts';
+
+type LogsRequest = RequestFor<typeof INSTANCES.logs>;
+
+export function failures(request: RequestFor<typeof INSTANCES.failures>): ReplyTo<typeof INSTANCES.failures> {
+  const { store, params } = request;
+  const { stored, field } = findDeployment(store, params.name);
+  if (stored === undefined) return deploymentNotFound(field, params.name);
+  const shown = failuresOf(store, stored.record).map(({ key: _own, ...one }) => one);
+  return { status: 200, body: asFailures(shown.toReversed()) };
+}
+
+/** The newest of each instance, oldest first: what came before it says the same. */
+function newestOfEach(kept: readonly KeptFailure[]): readonly KeptFailure[] {
+  return kept.filter((one, at) => !kept.slice(at + 1).some((later) => later.instance === one.instance));
+}
+
+function chosen(
+  store: TenantStore,
+  record: DeploymentRecord,
+  instance: string | undefined,
+  sinceSeconds: number | undefined,
+): readonly KeptFailure[] | Rejection {
+  const kept = failuresOf(store, record);
+  if (instance !== undefined) {
+    const isThere = store.get('instances', idOf('instances', record.spec.name, instance)) !== undefined;
+    if (!isThere && !kept.some((one) => one.instance === instance)) return instanceNotFound(instance);
+  }
+  const oldestMs = sinceSeconds === undefined ? -Infinity : Date.now() - sinceSeconds * 1000;
+  return newestOfEach(kept).filter(
+    (one) => (instance === undefined || one.instance === instance) && Date.parse(one.at) >= oldestMs,
+  );
+}
+
+/** Of instances that failed, from the store: their containers may be gone, and their nodes too. */
+export async function previousLogs(
+  { store, query }: LogsRequest,
+  record: DeploymentRecord,
+): Promise<ReplyTo<typeof INSTANCES.logs>> {
+  const wanted = logRequest(query);
+  if (isRejection(wanted)) return wanted;
+  if (wanted.follow)
+    return invalidParameter('follow', 'true', 'no follow with previous, which has ended and grows no more');
+  const found = chosen(store, record, query.instance, wanted.sinceSeconds);
+  if (isRejection(found)) return found;
+  const { name } = record.spec;
+  const logs = await Promise.all(
+    found.map(async ({ instance, key }) => ({
+      instance,
+      log: (await store.getCold('failure-logs', idOf('failure-logs', name, instance, key)))?.record,
+    })),
+  );
+  const texts = logs.map(({ instance, log }) =>
+    text(log, found.length > 1 ? `${instance} | ` : '', wanted.tail, query.timestamps === 'true'),
+  );
+  return {
+    status: 200,
+    contentType: 'text/plain; charset=utf-8',
+    stream: async (sink) => {
+      for (const one of texts) if (!sink.write(one)) await sink.drained();
+    },
+  };
+}
+
+function text(log: FailureLog | undefined, prefix: string, tail: number, timestamps: boolean): string {
+  const { lines = [], dropped = 0, health } = log ?? {};
+  const before = dropped > 0 ? [`(${dropped} lines before these were not kept)`] : [];
+  const check = health === undefined ? [] : health.split('\n').map((line) => `(health check) ${line}`);
+  const printed = lines.map(({ at, text: line }) =>
+    timestamps && at !== undefined ? `${at} ${line}` : line,
+  );
+  const shown = tail === 0 ? [] : [...before, ...printed, ...check].slice(-tail);
+  return shown.map((line) => `${prefix}${line}\n`).join('');
+}
