@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { clipped, makeStyle, printable, wantsColour } from './style.ts';
-import { age, spanText, tableText } from './table.ts';
+import { age, expiry, spanText, tableText } from './table.ts';
 
 const plain = makeStyle(false);
 
@@ -58,6 +58,20 @@ describe('an age', () => {
   it('is empty for what is no time, and never negative', () => {
     expect(age('', 0)).toBe('');
     expect(age('2026-01-01T00:00:10Z', Date.parse('2026-01-01T00:00:00Z'))).toBe('0s');
+  });
+});
+
+describe('an expiry', () => {
+  const now = Date.parse('2026-01-01T00:00:00Z');
+
+  it.each([
+    ['2026-04-01T00:00:00Z', 'in 90d'],
+    ['2026-01-01T02:30:00Z', 'in 2h30m'],
+    ['2026-01-01T00:00:00Z', '0s ago'],
+    ['2025-12-31T22:00:00Z', '2h ago'],
+    ['', ''],
+  ])('%s is %j', (at, text) => {
+    expect(expiry(at, now)).toBe(text);
   });
 });
 

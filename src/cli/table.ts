@@ -40,6 +40,13 @@ export function age(at: unknown, now: number): string {
   return spanText(Math.max(0, now - time));
 }
 
+/** `in 89d`, or `2h ago` of what is over. */
+export function expiry(at: unknown, now: number): string {
+  const time = typeof at === 'string' ? Date.parse(at) : Number.NaN;
+  if (Number.isNaN(time)) return '';
+  return time > now ? `in ${spanText(time - now)}` : `${spanText(now - time)} ago`;
+}
+
 export function spanText(ms: number): string {
   for (const [index, [size, unit]] of UNITS.entries()) {
     if (ms < size) continue;

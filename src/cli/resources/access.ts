@@ -3,7 +3,7 @@ import { secretParams } from '../secret-path.ts';
 import { textOf } from '../fields.ts';
 import type { Column } from '../output.ts';
 import type { Secret, Tenant, Token } from '../records.ts';
-import { ageOf, field, type Resource } from './resource.ts';
+import { ageOf, expiresOf, field, type Resource } from './resource.ts';
 
 export const tokens: Resource<Token> = {
   name: 'tokens',
@@ -17,7 +17,7 @@ export const tokens: Resource<Token> = {
     field('ROLE', (one) => one.role),
     field('KIND', (one) => one.kind, true),
     { header: 'STATE', cell: (record, now) => tokenState(record, now) },
-    field('EXPIRES', (one) => one.expiresAt),
+    expiresOf((one) => one.expiresAt),
     ageOf((one) => one.createdAt),
   ],
 };

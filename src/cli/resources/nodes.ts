@@ -3,7 +3,7 @@ import { formatBytes } from '../../core/model/quantity.ts';
 import { named } from '../client.ts';
 import { textOf } from '../fields.ts';
 import type { JoinToken, Network, Node } from '../records.ts';
-import { ageOf, field, labelsOf, type Resource } from './resource.ts';
+import { ageOf, expiresOf, field, labelsOf, type Resource } from './resource.ts';
 
 function nodeState(record: Node): string {
   const parts = [textOf(record.status)];
@@ -65,7 +65,7 @@ export const joinTokens: Resource<JoinToken> = {
   columns: [
     field('ID', (one) => one.id),
     { header: 'NODE', cell: (record) => textOf(record.nodeName) || 'any' },
-    field('EXPIRES', (one) => one.expiresAt),
+    expiresOf((one) => one.expiresAt),
     field('BY', (one) => one.createdBy),
     ageOf((one) => one.createdAt),
   ],

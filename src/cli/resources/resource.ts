@@ -1,7 +1,7 @@
 import type { Client } from '../client.ts';
 import { textOf } from '../fields.ts';
 import type { Column, Listing } from '../output.ts';
-import { age } from '../table.ts';
+import { age, expiry } from '../table.ts';
 
 /** A kind of record that `get` lists and prints. */
 export interface Resource<T = object> extends Listing<T> {
@@ -30,6 +30,11 @@ export const field = <T>(header: string, read: (record: T) => unknown, wide = fa
 export const ageOf = <T>(read: (record: T) => unknown, header = 'AGE'): Column<T> => ({
   header,
   cell: (record, now) => age(textOf(read(record)), now),
+});
+/** As a span: the whole time is longer than all that a terminal has room for beside the rest, and `-o json` has it. */
+export const expiresOf = <T>(read: (record: T) => unknown): Column<T> => ({
+  header: 'EXPIRES',
+  cell: (record, now) => expiry(textOf(read(record)), now),
 });
 
 export function labelsOf({ labels = {} }: { readonly labels?: object | undefined }): string {
