@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { DockerEngine } from '../../src/agent/engine/docker-engine.ts';
-import { AgentProcess } from '../support/harness/agent-bench.ts';
+import { AgentProcess } from '../support/harness/agent-process.ts';
 import { type ControlPlane, startControlPlane } from '../support/harness/control-plane.ts';
 import { buildTestImage, startEngine, type TestEngine } from '../support/harness/engine.ts';
 import { eventually } from '../support/eventually.ts';
@@ -21,10 +21,13 @@ beforeAll(async () => {
   const token = await joinToken(shop.call, { nodeName: 'real-1' });
   agent = new AgentProcess({
     server: plane.url,
+    name: 'real-1',
     socketPath: daemon.socketPath,
-    more: ['--name=real-1', '--label=berth.io/country=DE'],
+    joinToken: token,
+    labels: { 'berth.io/country': 'DE' },
+    environment: { BERTH_AGENT_LOG_LEVEL: 'debug' },
   });
-  agent.start(token);
+  agent.launch();
   await ready();
 });
 
@@ -82,18 +85,18 @@ it('takes a deployment from POST to a running container with its secrets, and ba
 
   await agent.end('SIGKILL');
   const { lastSeenAt } = await ready();
-  agent.start();
+  agent.launch();
   await eventually(ready, (node) => node.lastSeenAt > lastSeenAt);
   expect((await engine.inspect('web')).pid).toBe(pid);
 
   await shop.call('PUT', '/api/v1/deployments/web', { replicas: 0 });
   await eventually(instances, (found) => found.length === 0);
   expect(await engine.list({ all: true })).toEqual([]);
-  expect(agent.output).not.toContain(MARKER);
+  expect(agent.log()).not.toContain(MARKER);
 });
 
 it('sends the agent away with its node', async () => {
   expect((await shop.call('DELETE', '/api/v1/nodes/real-1')).status).toBe(200);
-  await agent.end(undefined);
-  expect(agent.output).toContain('node_not_found');
+  await agent.end();
+  expect(agent.log()).toContain('node_not_found');
 });

@@ -103,7 +103,7 @@ describe.runIf(LONG_TIER)('rules against metadata addresses', () => {
     const before = rules();
     onMachine('nft', 'delete', 'table', 'inet', 'berth-egress');
     await bench.agent.end('SIGKILL');
-    bench.agent.start();
+    bench.agent.launch();
     await expect.poll(rules, { timeout: 20_000 }).toBe(before);
   });
 

@@ -88,7 +88,7 @@ describe('a container with a bind', () => {
     const { pid } = await engine.inspect(id);
     await agent.end('SIGKILL');
     plane.observations.clear();
-    agent.start();
+    agent.launch();
     await plane.untilPhase(id, 'running');
     expect((await engine.inspect(id)).pid).toBe(pid);
     expect(plane.observations.get(id)?.restarts).toBe(1);
@@ -154,7 +154,7 @@ describe('a container with a bind', () => {
       for (const path of [...mounts(), join(agent.dataDir, 'binds')])
         execFileSync('umount', ['--lazy', path]);
       expect((await engine.inspect(id)).status).toBe('exited');
-      agent.start();
+      agent.launch();
       await untilStarts(3);
       expect((await engine.inspect(job)).status).toBe('exited');
       await expect.poll(record).toContain('"restarts":2');

@@ -93,7 +93,7 @@ async function pass(points: Points): Promise<void> {
   let restarting: Promise<void> = Promise.resolve();
   const restart = async (): Promise<void> => {
     await bench?.agent.end('SIGKILL');
-    bench?.agent.start();
+    bench?.agent.launch();
   };
   await using proxy = await startEngineProxy({
     socketPath: daemon.socketPath,
@@ -126,7 +126,7 @@ async function pass(points: Points): Promise<void> {
       .poll(seen, { timeout: STAGE_MS, interval: 50, message: name })
       .toEqual({ told: wanted, there: wanted.map(([id]) => [id, 'running']) })
       .catch((error: unknown) => {
-        console.log(`${name}, after ${points.kills} kills:\n${made.agent.output.slice(-4000)}`);
+        console.log(`${name}, after ${points.kills} kills:\n${made.agent.log().slice(-4000)}`);
         throw error;
       });
     await restarting;
@@ -167,7 +167,7 @@ describe('kill -9 of the agent', () => {
     const kill = async (): Promise<void> => {
       await agent.end('SIGKILL');
       plane.observations.clear();
-      agent.start();
+      agent.launch();
     };
     for (let round = 0; round < WAITS; round += 1) {
       const [image] = images;

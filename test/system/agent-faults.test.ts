@@ -31,7 +31,7 @@ describe('an agent survives', () => {
     const before = await bench.pids();
     await agent.end('SIGKILL');
     plane.observations.clear();
-    agent.start('spent-token');
+    agent.launch('spent-token');
     await plane.untilPhase('ins_1', 'running');
     await plane.untilPhase('ins_2', 'running');
     expect(await bench.pids()).toEqual(before);
@@ -54,7 +54,7 @@ describe('an agent survives', () => {
       plane.assign(wanted);
       await pause(((2 * round) % KILL_POINTS) * 27 + Math.floor(round / KILL_POINTS) * 3);
       await agent.end('SIGKILL');
-      agent.start();
+      agent.launch();
       for (const id of ids) {
         const done = (): boolean => {
           const seen = plane.observations.get(id);
@@ -133,8 +133,8 @@ describe('an agent survives', () => {
     await plane.untilPhase('ins_1', 'running');
     const before = await bench.pids();
     plane.send({ type: 'farewell', code: 'node_deleted', message: 'the node was deleted', retry: false });
-    expect(await agent.end(undefined)).toBe(2);
-    expect(agent.output).toContain('node_deleted: the node was deleted');
+    expect(await agent.end()).toBe(2);
+    expect(agent.log()).toContain('node_deleted: the node was deleted');
     expect(await bench.pids()).toEqual(before);
   });
 });

@@ -40,7 +40,7 @@ describe('an agent on Podman', () => {
     const before = await bench.pids();
     await agent.end('SIGKILL');
     plane.observations.clear();
-    agent.start();
+    agent.launch();
     await plane.untilPhase('ins_1', 'running');
     expect(await bench.pids()).toEqual(before);
 

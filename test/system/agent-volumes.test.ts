@@ -187,7 +187,7 @@ describe('volumes of a node', () => {
     await agent.end('SIGKILL');
     expect(await isWatched(agent.dataDir)).toBe(true);
     plane.reports.length = 0;
-    agent.start();
+    agent.launch();
     await plane.until('it is ready again', () => plane.volume('vol_1')?.state === 'ready');
     expect(await writerPid(bench)).toBe(pid);
     // Over the end of the lease that the killed agent held.
@@ -203,7 +203,7 @@ describe('volumes of a node', () => {
     await agent.end('SIGKILL');
     plane.assign([user(WRITER)], undefined, [volume({ epoch: 6 })]);
     plane.reports.length = 0;
-    agent.start();
+    agent.launch();
     await plane.until('it is refused', () => plane.volume('vol_1')?.problem?.reason === 'epoch_stale');
     expect(plane.volume('vol_1')).toMatchObject({ epoch: 7, state: 'failed' });
     expect(await running(bench)).toEqual([]);
@@ -246,7 +246,7 @@ describe('when its lease ends, the writer is killed', () => {
     );
     await new Promise((resolve) => setTimeout(resolve, 1_500));
     expect(await running(bench)).toEqual([]);
-    bench.agent.start();
+    bench.agent.launch();
     bench.plane.observations.clear();
     await bench.plane.untilPhase('ins_1', 'running');
   });

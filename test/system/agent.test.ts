@@ -2,7 +2,8 @@ import { statSync } from 'node:fs';
 import { connect, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { AgentBench, AgentProcess, instance, stopped, TEST_IMAGE } from '../support/harness/agent-bench.ts';
+import { AgentProcess } from '../support/harness/agent-process.ts';
+import { AgentBench, instance, stopped, TEST_IMAGE } from '../support/harness/agent-bench.ts';
 import { buildTestImage, startEngine, type TestEngine } from '../support/harness/engine.ts';
 import { FakeControlPlane, JOIN_TOKEN, NODE_TOKEN, TENANT } from '../support/harness/fake-control-plane.ts';
 import { pushImage, startRegistry } from '../support/harness/registry.ts';
@@ -21,12 +22,12 @@ afterAll(async () => {
 describe('an agent', () => {
   it('needs no flags after its first start', async () => {
     await using bench = await AgentBench.start(daemon, ['--label=berth.io/country=DE']);
-    const ready = (): number => bench.agent.output.match(/^node n1 ready: .*, country=DE$/gm)?.length ?? 0;
+    const ready = (): number => bench.agent.log().match(/^node n1 ready: .*, country=DE$/gm)?.length ?? 0;
     await expect.poll(ready, { timeout: 20_000 }).toBe(1);
     expect(await bench.agent.end('SIGTERM')).toBe(0);
-    bench.agent.startWithoutFlags();
+    bench.agent.launchWithoutFlags();
     await expect.poll(ready, { timeout: 20_000 }).toBe(2);
-    expect(bench.agent.output).toContain(`--engine ${daemon.socketPath} --label berth.io/country=DE`);
+    expect(bench.agent.log()).toContain(`--engine ${daemon.socketPath} --label berth.io/country=DE`);
   });
 
   it('runs a deployment whose name has one letter', async () => {
@@ -50,7 +51,7 @@ describe('an agent', () => {
       platform: expect.stringMatching(/^linux\//) as string,
       engine: { kind: 'docker' },
     });
-    expect(agent.output).toMatch(/^node n1 ready: docker \d+\.\d+, \d+ CPU, [\d.]+ GiB, country=DE$/m);
+    expect(agent.log()).toMatch(/^node n1 ready: docker \d+\.\d+, \d+ CPU, [\d.]+ GiB, country=DE$/m);
     const state = await engine.inspect('web');
     expect(state.labels).toEqual({
       team: 'x',
@@ -73,7 +74,7 @@ describe('an agent', () => {
     const begun = performance.now();
     expect(await agent.end('SIGTERM')).toBe(0);
     expect(performance.now() - begun).toBeLessThan(2000);
-    for (const token of [JOIN_TOKEN, NODE_TOKEN]) expect(agent.output).not.toContain(token);
+    for (const token of [JOIN_TOKEN, NODE_TOKEN]) expect(agent.log()).not.toContain(token);
     for (const file of ['identity.json', 'node.key']) {
       expect(statSync(join(agent.dataDir, file)).mode & 0o777).toBe(0o600);
     }
@@ -84,15 +85,17 @@ describe('an agent', () => {
     await using plane = await FakeControlPlane.start();
     await using agent = new AgentProcess({
       server: plane.url,
+      name: 'n1',
       socketPath: daemon.socketPath,
-      more: ['--name=n1'],
+      joinToken: 'berth_join_wrong',
+      environment: { BERTH_AGENT_LOG_LEVEL: 'debug' },
     });
-    agent.start('berth_join_wrong');
-    expect(await agent.end(undefined)).toBe(1);
-    expect(agent.output).toContain('registration refused: join_token_invalid');
-    expect(agent.output).toContain('an unused join token');
-    expect(agent.output).toContain('/docs/errors/join_token_invalid');
-    expect(agent.output).not.toContain('berth_join_wrong');
+    agent.launch();
+    expect(await agent.end()).toBe(1);
+    expect(agent.log()).toContain('registration refused: join_token_invalid');
+    expect(agent.log()).toContain('an unused join token');
+    expect(agent.log()).toContain('/docs/errors/join_token_invalid');
+    expect(agent.log()).not.toContain('berth_join_wrong');
   });
 
   it('replaces the container when attempt or spec change, and names instances apart', async () => {
@@ -185,7 +188,7 @@ describe('an agent', () => {
       expect(line).toBe('marker-5f2c');
       break;
     }
-    expect(agent.output).not.toContain('marker-5f2c');
+    expect(agent.log()).not.toContain('marker-5f2c');
     expect(JSON.stringify(plane.reports)).not.toContain('marker-5f2c');
   });
 
@@ -210,14 +213,14 @@ describe('an agent', () => {
         reason: 'image_pull_failed',
         message: expect.stringContaining('missing') as string,
       });
-      expect(agent.output).not.toContain(auth.password);
+      expect(agent.log()).not.toContain(auth.password);
 
       await pushImage(registry, 'shop/late:1', { cmd: ['sleep', '3600'] });
       relay.hold(true);
       plane.assign([instance('ins_5', { image: `${relay.address}/shop/late:1` })]);
       await plane.untilPhase('ins_5', 'pulling');
       await agent.end('SIGKILL');
-      agent.start();
+      agent.launch();
       await plane.until('a new session', () => plane.connected);
       relay.hold(false);
       await plane.untilPhase('ins_5', 'running');

@@ -1,83 +1,8 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, readFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { DockerEngine } from '../../../src/agent/engine/docker-engine.ts';
 import type { AssignedContainer, AssignedInstance } from '../../../src/core/protocol/agent-protocol.ts';
+import { AgentProcess } from './agent-process.ts';
 import type { TestEngine } from './engine.ts';
 import { FakeControlPlane, JOIN_TOKEN } from './fake-control-plane.ts';
-import { removeWithMounts } from './mounts.ts';
-
-const PROGRAM = new URL('../../../bin/berth', import.meta.url).pathname;
-
-/** The agent as a process of its own, with a data folder that outlives it. */
-export class AgentProcess implements AsyncDisposable {
-  readonly dataDir = mkdtempSync(join(tmpdir(), 'berth-agent-'));
-  readonly #arguments: readonly string[];
-  readonly #under: readonly string[];
-  #child: ChildProcess | undefined;
-  #output = '';
-
-  constructor(options: {
-    readonly server: string;
-    readonly socketPath: string;
-    readonly more?: readonly string[];
-    /** Words that it is run by, for another network or fewer capabilities than the tests have. */
-    readonly under?: readonly string[];
-  }) {
-    this.#under = options.under ?? [];
-    this.#arguments = [
-      'agent',
-      `--server=${options.server}`,
-      `--data-dir=${this.dataDir}`,
-      `--engine=${options.socketPath}`,
-      ...(options.more ?? []),
-    ];
-  }
-
-  start(joinToken = JOIN_TOKEN): void {
-    this.#start(this.#arguments, { BERTH_AGENT_JOIN: joinToken });
-  }
-
-  /** As somebody would who relies on what the first start was given. */
-  startWithoutFlags(): void {
-    this.#start(['agent', `--data-dir=${this.dataDir}`], {});
-  }
-
-  #start(words: readonly string[], variables: Readonly<Record<string, string>>): void {
-    const environment = { ...process.env, ...variables, BERTH_AGENT_LOG_LEVEL: 'debug' };
-    const [program = PROGRAM, ...args] = [...this.#under, PROGRAM, ...words];
-    this.#child = spawn(program, args, { env: environment, stdio: ['ignore', 'pipe', 'pipe'] });
-    const keep = (bytes: Buffer): void => void (this.#output += bytes.toString('utf8'));
-    this.#child.stdout?.on('data', keep);
-    this.#child.stderr?.on('data', keep);
-  }
-
-  get output(): string {
-    return this.#output;
-  }
-
-  get rssBytes(): number {
-    const status = readFileSync(`/proc/${this.#child?.pid}/status`, 'utf8');
-    return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) * 1024;
-  }
-
-  /** Resolves with the exit code; null after a signal. */
-  async end(signal: NodeJS.Signals | undefined): Promise<number | null> {
-    const child = this.#child;
-    if (child === undefined) return null;
-    const ended = child.exitCode === null && child.signalCode === null ? once(child, 'exit') : undefined;
-    if (signal !== undefined) child.kill(signal);
-    await ended;
-    return child.exitCode;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.end('SIGKILL');
-    removeWithMounts(this.dataDir);
-  }
-}
 
 export const TEST_IMAGE = 'berth.test/box:1';
 
@@ -98,7 +23,15 @@ export class AgentBench implements AsyncDisposable {
     this.daemon = daemon;
     this.engine = new DockerEngine(daemon.socketPath);
     this.plane = plane;
-    this.agent = new AgentProcess({ server: plane.url, socketPath, more: ['--name=n1', ...more], under });
+    this.agent = new AgentProcess({
+      server: plane.url,
+      name: 'n1',
+      socketPath,
+      joinToken: JOIN_TOKEN,
+      more,
+      under,
+      environment: { BERTH_AGENT_LOG_LEVEL: 'debug' },
+    });
   }
 
   /** `socketPath` is where the agent finds the engine, if not at the daemon's own. */
@@ -109,7 +42,7 @@ export class AgentBench implements AsyncDisposable {
     under: readonly string[] = [],
   ): Promise<AgentBench> {
     const bench = new AgentBench(daemon, await FakeControlPlane.start(), more, socketPath, under);
-    bench.agent.start();
+    bench.agent.launch();
     return bench;
   }
 
@@ -120,7 +53,7 @@ export class AgentBench implements AsyncDisposable {
     const plane = await FakeControlPlane.start(namespace.hostAddress);
     const under = ['nsenter', `--net=/run/netns/${namespace.name}`];
     const bench = new AgentBench(daemon, plane, more, socketPath, under);
-    bench.agent.start();
+    bench.agent.launch();
     return bench;
   }
 

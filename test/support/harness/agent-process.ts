@@ -1,9 +1,8 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync } from 'node:fs';
+import { mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { removeWithMounts } from './mounts.ts';
+import { BERTH, Program } from './program.ts';
 
 export interface AgentOptions {
   readonly server: string;
@@ -21,106 +20,120 @@ export interface AgentOptions {
   /** Paths of programs that its machine does not have. */
   readonly hidden?: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
-}
-
-export interface AgentProcess {
-  readonly pid: number;
-  readonly dataDir: string;
-  readonly running: boolean;
-  /** Its log so far, the last part of it. */
-  log(): string;
-  /** Starts again on the same identity after a kill or stop. */
-  start(): Promise<void>;
-  kill9(): Promise<void>;
-  stop(): Promise<void>;
-  /** Stops and removes the data folder. */
-  dispose(): Promise<void>;
+  /** Flags beside those. */
+  readonly more?: readonly string[];
+  /** Words that it is run by, for fewer capabilities than the tests have. */
+  readonly under?: readonly string[];
 }
 
 const READY_MS = 30_000;
-const LOG_LIMIT = 200_000;
 
-/** The real agent program, as a process of its own, until it has a session. */
-export async function startAgent(options: AgentOptions): Promise<AgentProcess> {
-  const dataDir = mkdtempSync(join(tmpdir(), 'berth-agent-'));
-  let child: ChildProcess | undefined;
-  let log = '';
+/** The real agent program as a process of its own, with a data folder that outlives it. */
+export class AgentProcess implements AsyncDisposable {
+  readonly dataDir = mkdtempSync(join(tmpdir(), 'berth-agent-'));
+  readonly #options: AgentOptions;
+  #program: Program | undefined;
+  #before = '';
 
-  async function start(): Promise<void> {
-    const berth = join(import.meta.dirname, '../../../bin/berth');
-    const labels = Object.entries(options.labels ?? {}).flatMap(([key, value]) => [
-      '--label',
-      `${key}=${value}`,
-    ]);
-    const command = [
-      berth,
-      'agent',
-      '--server',
-      options.server,
-      '--name',
-      options.name,
-      '--data-dir',
-      dataDir,
-      '--engine',
-      options.socketPath,
-      ...labels,
-      ...(options.volumeEngine === undefined ? [] : ['--volume-engine', options.volumeEngine]),
-      ...(options.caDigest === undefined ? [] : ['--ca-digest', options.caDigest]),
-    ];
-    const within =
-      options.namespace === undefined
-        ? command
-        : ['nsenter', `--net=/run/netns/${options.namespace}`, ...command];
-    const line = options.hidden === undefined ? within : withoutPrograms(options.hidden, within);
-    const started = spawn(line[0] ?? berth, line.slice(1), {
-      stdio: ['ignore', 'pipe', 'pipe'],
-      env: {
-        ...process.env,
-        ...options.environment,
-        ...(options.joinToken === undefined ? {} : { BERTH_AGENT_JOIN: options.joinToken }),
-      },
+  constructor(options: AgentOptions) {
+    this.#options = options;
+  }
+
+  /** Starts it, again on the same identity after a kill or stop, and waits for its session. */
+  async start(): Promise<void> {
+    const program = this.launch();
+    await program.until('the agent', READY_MS, () =>
+      program.said.includes('session with the control plane') ? true : undefined,
+    );
+  }
+
+  /** Whatever comes of it. */
+  launch(joinToken = this.#options.joinToken): Program {
+    return this.#launch(
+      flagsOf(this.#options),
+      joinToken === undefined ? {} : { BERTH_AGENT_JOIN: joinToken },
+    );
+  }
+
+  /** As somebody would who relies on what the first start was given. */
+  launchWithoutFlags(): Program {
+    return this.#launch([], {});
+  }
+
+  get pid(): number {
+    return this.#program?.pid ?? 0;
+  }
+
+  get running(): boolean {
+    return this.#program?.running ?? false;
+  }
+
+  /** Of all its starts. */
+  log(): string {
+    return this.#before + (this.#program?.said ?? '');
+  }
+
+  get rssBytes(): number {
+    const status = readFileSync(`/proc/${this.pid}/status`, 'utf8');
+    return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) * 1024;
+  }
+
+  /** Resolves with the exit code, null after a signal; without a signal its own end is waited for. */
+  async end(signal?: NodeJS.Signals): Promise<number | null> {
+    return (await this.#program?.end(signal)) ?? null;
+  }
+
+  async kill9(): Promise<void> {
+    await this.end('SIGKILL');
+  }
+
+  async stop(): Promise<void> {
+    await this.end('SIGTERM');
+  }
+
+  /** Stops and removes the data folder. */
+  async dispose(): Promise<void> {
+    await this.end('SIGTERM');
+    removeWithMounts(this.dataDir);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.end('SIGKILL');
+    removeWithMounts(this.dataDir);
+  }
+
+  #launch(flags: readonly string[], variables: Readonly<Record<string, string>>): Program {
+    const { namespace, hidden, under = [], environment } = this.#options;
+    const entered = namespace === undefined ? [] : ['nsenter', `--net=/run/netns/${namespace}`];
+    const line = [...under, ...entered, BERTH, 'agent', `--data-dir=${this.dataDir}`, ...flags];
+    this.#before = this.log();
+    this.#program = new Program(hidden === undefined ? line : withoutPrograms(hidden, line), {
+      ...process.env,
+      ...environment,
+      ...variables,
     });
-    child = started;
-    const from = log.length;
-    const take = (chunk: Buffer): void => {
-      log = (log + chunk.toString()).slice(-LOG_LIMIT);
-    };
-    started.stdout?.on('data', take);
-    started.stderr?.on('data', take);
-    const deadline = performance.now() + READY_MS;
-    while (!log.slice(Math.min(from, log.length)).includes('session with the control plane')) {
-      if (started.exitCode !== null) throw new Error(`the agent ended:\n${log.slice(-4000)}`);
-      if (performance.now() > deadline) throw new Error(`the agent is not ready:\n${log.slice(-4000)}`);
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
+    return this.#program;
   }
+}
 
-  async function end(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
-    const ending = child;
-    if (ending === undefined || ending.exitCode !== null || ending.signalCode !== null) return;
-    const gone = once(ending, 'exit');
-    ending.kill(signal);
-    await gone;
-  }
+function flagsOf(options: AgentOptions): readonly string[] {
+  const { server, name, socketPath, labels = {}, volumeEngine, caDigest, more = [] } = options;
+  return [
+    `--server=${server}`,
+    `--name=${name}`,
+    `--engine=${socketPath}`,
+    ...Object.entries(labels).map(([key, value]) => `--label=${key}=${value}`),
+    ...(volumeEngine === undefined ? [] : [`--volume-engine=${volumeEngine}`]),
+    ...(caDigest === undefined ? [] : [`--ca-digest=${caDigest}`]),
+    ...more,
+  ];
+}
 
-  await start();
-  return {
-    get pid() {
-      return child?.pid ?? 0;
-    },
-    get running() {
-      return child !== undefined && child.exitCode === null && child.signalCode === null;
-    },
-    dataDir,
-    log: () => log,
-    start,
-    kill9: () => end('SIGKILL'),
-    stop: () => end('SIGTERM'),
-    dispose: async () => {
-      await end('SIGTERM');
-      removeWithMounts(dataDir);
-    },
-  };
+/** The real agent program, until it has a session. */
+export async function startAgent(options: AgentOptions): Promise<AgentProcess> {
+  const agent = new AgentProcess(options);
+  await agent.start();
+  return agent;
 }
 
 /** In a view of the file system of its own, where each is something that nobody can run. */

@@ -7,18 +7,9 @@ import { loadConfig } from '../../../src/server/config.ts';
 import { startServer } from '../../../src/server/server.ts';
 import type { Store } from '../../../src/server/store/store.ts';
 import { assertDocumented } from '../answer-judge.ts';
+import { BOOTSTRAP, type Caller, callerTo } from './caller.ts';
 
-export interface Answer {
-  readonly status: number;
-  // A test reads what it expects; a wrong shape fails there.
-  // oxlint-disable-next-line typescript/no-explicit-any
-  readonly body: any;
-  readonly headers: Headers;
-}
-
-export interface Caller {
-  (method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<Answer>;
-}
+export { BOOTSTRAP, type Answer, type Caller } from './caller.ts';
 
 export interface ControlPlane {
   readonly url: string;
@@ -29,8 +20,6 @@ export interface ControlPlane {
   tenant(slug: string): Promise<{ readonly id: string; readonly call: Caller; readonly token: string }>;
   close(): Promise<void>;
 }
-
-export const BOOTSTRAP = 'bootstrap-token-of-the-tests-0123456789';
 
 /** A real control plane in this process: embedded store in a temporary folder, a free port. */
 export async function startControlPlane(
@@ -53,32 +42,7 @@ export async function startControlPlane(
     bootstrapToken: BOOTSTRAP,
     readFile: (path) => readFileSync(path, 'utf8'),
   });
-  const as =
-    (token: string): Caller =>
-    async (method, path, body, headers = {}) => {
-      const response = await fetch(`${server.url}${path}`, {
-        method,
-        headers: {
-          authorization: `Bearer ${token}`,
-          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-          ...headers,
-        },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      });
-      const text = await response.text();
-      assertDocumented(method, path, {
-        status: response.status,
-        contentType: response.headers.get('content-type') ?? undefined,
-        text,
-        sent: body,
-      });
-      const json = response.headers.get('content-type')?.startsWith('application/json') ?? false;
-      return {
-        status: response.status,
-        body: json ? (JSON.parse(text) as unknown) : text,
-        headers: response.headers,
-      };
-    };
+  const as = (token: string): Caller => callerTo(() => server.url, token, assertDocumented);
   const admin = as(BOOTSTRAP);
   return {
     url: server.url,

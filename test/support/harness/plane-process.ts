@@ -1,14 +1,10 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Answer, Caller } from './control-plane.ts';
+import { BOOTSTRAP, type Caller, callerTo } from './caller.ts';
+import { BERTH, Program } from './program.ts';
 
-const TOKEN = 'bootstrap-token-of-the-tests-0123456789';
 const READY_MS = 60_000;
-const LOG_LIMIT = 500_000;
-const PROGRAM = join(import.meta.dirname, '../../../bin/berth');
 
 /**
  * Short, but long enough for a machine with two busy cores, and for agents to find a control plane again that was away for a
@@ -35,10 +31,10 @@ export interface Tenant {
 /** The control plane as a process of its own that can be killed and started again on its data and port. */
 export class PlaneProcess {
   readonly dataDir: string;
-  readonly admin: Caller = this.as(TOKEN);
+  readonly admin: Caller = this.as(BOOTSTRAP);
   readonly #environment: Readonly<Record<string, string>>;
-  #child: ChildProcess | undefined;
-  #log = '';
+  #program: Program | undefined;
+  #before = '';
   #scheme = 'http';
   #port = 0;
 
@@ -56,7 +52,7 @@ export class PlaneProcess {
   }
 
   get pid(): number {
-    return this.#child?.pid ?? 0;
+    return this.#program?.pid ?? 0;
   }
 
   get url(): string {
@@ -64,86 +60,38 @@ export class PlaneProcess {
   }
 
   get running(): boolean {
-    return this.#child !== undefined && this.#child.exitCode === null && this.#child.signalCode === null;
+    return this.#program?.running ?? false;
   }
 
+  /** Of all its starts. */
   log(): string {
-    return this.#log;
+    return this.#before + (this.#program?.said ?? '');
   }
 
   /** With more settings than the first time, which are for this start alone. */
   async start(environment: Readonly<Record<string, string>> = {}): Promise<this> {
-    // Apart from the log, which is cut at its limit.
-    let said = '';
-    const listen = `0.0.0.0:${this.#port}`;
-    const child = spawn(
-      PROGRAM,
-      [
-        'server',
-        '--data-dir',
-        this.dataDir,
-        '--listen',
-        listen,
-        '--insecure-listen',
-        '--node-name',
-        'control-plane',
-      ],
-      {
-        env: { ...process.env, ...SPANS, BERTH_BOOTSTRAP_TOKEN: TOKEN, ...this.#environment, ...environment },
-        stdio: ['ignore', 'pipe', 'pipe'],
-      },
+    this.#before = this.log();
+    const words = ['--data-dir', this.dataDir, '--listen', `0.0.0.0:${this.#port}`, '--insecure-listen'];
+    const program = new Program([BERTH, 'server', ...words, '--node-name', 'control-plane'], {
+      ...process.env,
+      ...SPANS,
+      BERTH_BOOTSTRAP_TOKEN: BOOTSTRAP,
+      ...this.#environment,
+      ...environment,
+    });
+    this.#program = program;
+    const [, scheme = '', port] = await program.until(
+      'the control plane',
+      READY_MS,
+      () => /"url":"(https?):\/\/[^":]+:(\d+)"/.exec(program.said) ?? undefined,
     );
-    this.#child = child;
-    const take = (chunk: Buffer): void => {
-      if (said.length < LOG_LIMIT) said += chunk.toString();
-      if (this.#log.length < LOG_LIMIT) this.#log += chunk.toString();
-    };
-    child.stdout.on('data', take);
-    child.stderr.on('data', take);
-    const deadline = performance.now() + READY_MS;
-    for (;;) {
-      const [, scheme, port] = /"url":"(https?):\/\/[^":]+:(\d+)"/.exec(said) ?? [];
-      if (scheme !== undefined) {
-        this.#scheme = scheme;
-        this.#port = Number(port);
-        return this;
-      }
-      if (!this.running || performance.now() > deadline)
-        throw new Error(
-          `the control plane is not ready (ended: ${child.exitCode ?? child.signalCode ?? 'no'}):\n${said.slice(-4000)}`,
-        );
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    }
+    this.#scheme = scheme;
+    this.#port = Number(port);
+    return this;
   }
 
   as(token: string): Caller {
-    return (method, path, body, headers = {}) => this.#call(token, method, path, body, headers);
-  }
-
-  async #call(
-    token: string,
-    method: string,
-    path: string,
-    body: unknown,
-    headers: Readonly<Record<string, string>>,
-  ): Promise<Answer> {
-    const response = await fetch(`${this.url}${path}`, {
-      method,
-      headers: {
-        authorization: `Bearer ${token}`,
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-        ...headers,
-      },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      signal: AbortSignal.timeout(30_000),
-    });
-    const text = await response.text();
-    const json = response.headers.get('content-type')?.startsWith('application/json') ?? false;
-    return {
-      status: response.status,
-      body: json ? (JSON.parse(text) as unknown) : text,
-      headers: response.headers,
-    };
+    return callerTo(() => this.url, token);
   }
 
   async tenant(slug: string): Promise<Tenant & { readonly token: string }> {
@@ -159,21 +107,15 @@ export class PlaneProcess {
 
   /** SIGSTOP and SIGCONT: connections stay, nothing answers. */
   pause(): void {
-    this.#child?.kill('SIGSTOP');
+    this.#program?.kill('SIGSTOP');
   }
 
   resume(): void {
-    this.#child?.kill('SIGCONT');
+    this.#program?.kill('SIGCONT');
   }
 
   async end(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
-    const child = this.#child;
-    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
-    const gone = once(child, 'exit');
-    child.kill(signal);
-    // One that a test left stopped could not end in order.
-    child.kill('SIGCONT');
-    await gone;
+    await this.#program?.end(signal);
   }
 
   async dispose(): Promise<void> {

@@ -1,12 +1,9 @@
-import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
-import { setTimeout as delay } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import pino from 'pino';
 import { stringify } from 'yaml';
 import type { TenantId, TokenId } from '../../../src/core/model/ids.ts';
@@ -18,6 +15,7 @@ import { startServer } from '../../../src/server/server.ts';
 import type { Store } from '../../../src/server/store/store.ts';
 import { Transaction } from '../../../src/server/store/transaction.ts';
 import { ApiClient } from './api-client.ts';
+import { BERTH, Program } from './program.ts';
 import { Laws } from '../laws.ts';
 
 export interface ControlPlaneOptions {
@@ -232,12 +230,7 @@ export interface SpawnOptions {
   readonly descriptors?: number;
 }
 
-const BIN = fileURLToPath(new URL('../../../bin/berth', import.meta.url));
 const READY_LIMIT_MS = 90_000;
-
-async function ended(child: ChildProcess): Promise<void> {
-  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
-}
 
 /** The server as it is run in earnest: a process of its own through bin/berth. No laws: its store is not ours to read. */
 export async function spawnControlPlane(options: SpawnOptions): Promise<SpawnedControlPlane> {
@@ -250,57 +243,45 @@ export async function spawnControlPlane(options: SpawnOptions): Promise<SpawnedC
     ...options.config,
   });
   const started = performance.now();
-  const command = [BIN, 'server', '--config', file];
-  if (options.descriptors !== undefined)
-    command.unshift('prlimit', `--nofile=${options.descriptors}:${options.descriptors}`);
-  const [program = BIN, ...args] = command;
-  const child = spawn(program, args, {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: {
-      PATH: process.env['PATH'] ?? '',
-      HOME: process.env['HOME'] ?? '/tmp',
-      BERTH_BOOTSTRAP_TOKEN: ADMIN_TOKEN,
-      ...options.environment,
-    },
+  const limit = `${options.descriptors}:${options.descriptors}`;
+  const under = options.descriptors === undefined ? [] : ['prlimit', `--nofile=${limit}`];
+  const program = new Program([...under, BERTH, 'server', '--config', file], {
+    PATH: process.env['PATH'] ?? '',
+    HOME: process.env['HOME'] ?? '/tmp',
+    BERTH_BOOTSTRAP_TOKEN: ADMIN_TOKEN,
+    ...options.environment,
   });
-  const output: string[] = [];
-  for (const stream of [child.stdout, child.stderr])
-    stream.on('data', (chunk: Buffer) => output.push(chunk.toString('utf8')));
-  const killOnExit = (): boolean => child.kill('SIGKILL');
+  const killOnExit = (): void => program.kill('SIGKILL');
   process.once('exit', killOnExit);
   const url = `http://127.0.0.1:${port}`;
   const api = new ApiClient(url, ADMIN_TOKEN);
-  const answers = () =>
-    api.send('GET', '/readyz').then(
-      ({ status }) => status === 200,
-      () => false,
-    );
-  while (!(await answers())) {
-    if (child.exitCode !== null || performance.now() - started > READY_LIMIT_MS) {
-      child.kill('SIGKILL');
-      throw new Error(`the control plane did not start: ${output.join('')}`);
-    }
-    await delay(10);
-  }
-  const readyMs = performance.now() - started;
-  const end = async (signal: NodeJS.Signals): Promise<void> => {
+  const end = async (signal: NodeJS.Signals): Promise<number | null> => {
     process.off('exit', killOnExit);
     api.close();
-    child.kill(signal);
-    await ended(child);
+    return program.end(signal);
   };
+  try {
+    await program.until('the control plane', READY_LIMIT_MS, () =>
+      api.send('GET', '/readyz').then(
+        ({ status }) => (status === 200 ? true : undefined),
+        () => undefined,
+      ),
+    );
+  } catch (error) {
+    await end('SIGKILL');
+    throw error;
+  }
   return {
     url,
     dataDir,
-    pid: child.pid ?? 0,
-    readyMs,
+    pid: program.pid,
+    readyMs: performance.now() - started,
     api,
-    output: () => output.join(''),
-    kill: () => end('SIGKILL'),
-    stop: async () => {
-      await end('SIGTERM');
-      return child.exitCode ?? -1;
+    output: () => program.said,
+    kill: async () => {
+      await end('SIGKILL');
     },
+    stop: async () => (await end('SIGTERM')) ?? -1,
   };
 }
 
