@@ -119,7 +119,7 @@ export const FLAGS = [
   },
   {
     name: 'leave',
-    help: "Removes what the agent has set up on this machine and what outlives it: its part in the tenant's network and the ingress. Containers and volumes stay. Then exits.",
+    help: "Removes what the agent has set up on this machine and what outlives it: its part in the tenant's network, the ingress, and mounts of volumes that no container has any more. Containers and the bytes of volumes stay. Then exits.",
   },
   { name: 'version', help: 'Print the version and exit.' },
   { name: 'help', help: 'Print this text and exit.' },

@@ -15,6 +15,7 @@ import { Egress } from './networks/egress.ts';
 import { endIngress } from './ingress/ingress.ts';
 import { MeshDevice } from './mesh/device.ts';
 import { deviceName } from './mesh/machine.ts';
+import { releaseVolumes } from './volumes/release.ts';
 import { removeMesh } from './mesh/mesh.ts';
 import { enrol } from './session/enrol.ts';
 import { helpText } from './flags.ts';
@@ -136,6 +137,7 @@ async function runAgent(config: AgentConfig): Promise<number> {
 async function leave({ dataDir }: AgentConfig, log: Log): Promise<number> {
   const stored = await readIdentity(dataDir);
   await endIngress(dataDir, log);
+  await releaseVolumes(dataDir, log);
   if (stored !== undefined) await removeMesh(new MeshDevice(deviceName(stored.nodeName, dataDir), 0), log);
   return 0;
 }

@@ -1,10 +1,12 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ensureWatchdog } from '../../src/agent/volumes/watchdog-process.ts';
+import { eventually } from '../support/eventually.ts';
 import { EngineTransport } from '../../src/agent/engine/transport.ts';
 import { buildTestImage, startEngine } from '../support/harness/engine.ts';
 import { ensurePackages } from '../support/harness/packages.ts';
@@ -81,6 +83,14 @@ function processes(): readonly string[] {
 
 function network(): string {
   return execFileSync('/usr/sbin/ip', ['-o', 'link'], { encoding: 'utf8' });
+}
+
+/** Of the run that is up. */
+function pidsOf(...names: readonly string[]): readonly number[] {
+  const { children } = JSON.parse(readFileSync(join(data, 'up.json'), 'utf8')) as {
+    children: readonly { readonly name: string; readonly pid: number }[];
+  };
+  return children.filter(({ name }) => names.includes(name)).map(({ pid }) => pid);
 }
 
 async function berth(...args: readonly string[]): Promise<{ readonly code: number; readonly out: string }> {
@@ -164,6 +174,22 @@ describe('the quickstart', () => {
     expect(await page(url)).toContain('It works');
   });
 
+  it('starts a server and an agent again that were killed, while containers run on', async () => {
+    const before = pidsOf('server', 'agent');
+    const containers = (await berth('get', 'instances', '-o', 'json')).out;
+    for (const pid of before) process.kill(pid, 'SIGKILL');
+    const again = () => pidsOf('server', 'agent').filter((pid) => !before.includes(pid));
+    await eventually(again, (pids) => pids.length === 2);
+    await eventually(
+      () => berth('get', 'nodes'),
+      ({ out }) => out.includes('ready'),
+    );
+    expect(run?.said()).toMatch(/server ended on its own \(SIGKILL\) and is started again now/);
+    expect(await page(run?.url ?? '')).toContain('It works');
+    const ids = (text: string) => text.match(/"containerId": "[0-9a-f]+"/g);
+    expect(ids((await berth('get', 'instances', '-o', 'json')).out)).toEqual(ids(containers));
+  });
+
   it('refuses to start twice on one folder, and to clean a running one', async () => {
     expect((await berth('up', '--data-dir', data)).code).toBe(1);
     expect((await berth('up', '--clean', '--data-dir', data)).code).toBe(1);
@@ -172,6 +198,10 @@ describe('the quickstart', () => {
 
   it('stops everything it started on Ctrl-C', async () => {
     if (run === undefined) throw new Error('not started');
+    // As it is once a volume of this node has a copy elsewhere.
+    mkdirSync(join(data, 'agent', 'volumes'), { recursive: true });
+    await ensureWatchdog(join(data, 'agent'));
+    expect(processes().join('\n')).toContain('watchdog');
     expect(await interrupt(run)).toBe(0);
     expect(processes()).toEqual([]);
     expect(network()).not.toContain(bridge);
@@ -179,9 +209,21 @@ describe('the quickstart', () => {
     await expect(page(run.byHost)).rejects.toThrow();
   });
 
-  it('reuses its state on the second start', async () => {
+  it('reuses its state on the second start, and is reached from other machines by TLS', async () => {
     const before = run;
-    run = await start();
+    run = await start('--own-engine', '--listen', '0.0.0.0', '--label', 'disk=ssd');
+    expect((await berth('get', 'nodes', '-o', 'json')).out).toContain('"disk": "ssd"');
+    const [, url, pin] =
+      /berth agent --server (https:\S+) --join-file - --ca-digest (sha256:[0-9a-f]{64})/.exec(run.said()) ?? [
+        '',
+        '',
+        '',
+      ];
+    expect(run.said()).toContain(`tls.crt, ${pin}`);
+    const readyz = ['--cacert', join(data, 'tls.crt'), `${url}/readyz`];
+    expect(execFileSync('curl', ['-sS', '-m', '5', ...readyz], { encoding: 'utf8' })).toContain(
+      '"ready":true',
+    );
     expect(run).toMatchObject({ url: before?.url, byHost: before?.byHost });
     for (const url of [run.url, run.byHost]) expect(await page(url)).toContain('It works');
     expect(run.said()).toContain('there already');

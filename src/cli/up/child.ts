@@ -15,6 +15,8 @@ export interface Child {
   readonly logFile: string;
   readonly pid: number;
   ended(): boolean;
+  /** How it ended: `exit status 1`, `SIGKILL`. */
+  ending(): string;
   /** The last lines it wrote, for a message. */
   lastWords(): readonly string[];
   stop(): Promise<void>;
@@ -56,6 +58,7 @@ export function startChild(workspace: Workspace, options: ChildOptions): Child {
     logFile,
     pid,
     ended,
+    ending: () => failed?.message ?? child.signalCode ?? `exit status ${child.exitCode ?? 0}`,
     lastWords: () => (failed === undefined ? tail(logFile) : [failed.message]),
     stop: async () => {
       await end(child, ended);

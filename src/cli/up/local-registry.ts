@@ -11,7 +11,7 @@ export async function startRegistry(
   workspace: Workspace,
   port: number,
   signal: AbortSignal,
-): Promise<{ readonly host: string; readonly child: Child }> {
+): Promise<{ readonly host: string; readonly child: Child; readonly again: () => Child }> {
   const host = `127.0.0.1:${port}`;
   const folder = join(workspace.folder, 'registry');
   mkdirSync(folder, { recursive: true });
@@ -26,11 +26,13 @@ export async function startRegistry(
       '',
     ].join('\n'),
   );
-  const child = startChild(workspace, {
-    name: 'registry',
-    command: need(REGISTRY, workspace),
-    args: ['serve', configFile],
-  });
+  const again = (): Child =>
+    startChild(workspace, {
+      name: 'registry',
+      command: need(REGISTRY, workspace),
+      args: ['serve', configFile],
+    });
+  const child = again();
   const answers = (): Promise<boolean> =>
     fetch(`http://${host}/v2/`, { signal: AbortSignal.timeout(1000) }).then(
       (answer) => answer.ok,
@@ -42,5 +44,5 @@ export async function startRegistry(
     await child.stop();
     throw error;
   }
-  return { host, child };
+  return { host, child, again };
 }

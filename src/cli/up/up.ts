@@ -1,15 +1,12 @@
 import { resolve } from 'node:path';
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { setTimeout as pause } from 'node:timers/promises';
-import { messageOf } from '../../core/model/values.ts';
 import { CONTAINER_LABELS } from '../../core/model/labels.ts';
 import { readContexts, withContext, withoutContext, writeContexts } from '../context.ts';
 import { EXIT } from '../exit-code.ts';
+import { textOf } from '../fields.ts';
 import { Failure } from '../failure.ts';
 import type { Progress, Step } from '../progress.ts';
 import type { Session } from '../session.ts';
-import type { Child } from './child.ts';
 import { stopLeftovers } from './child.ts';
 import { type ControlPlane, leaveMachine, program, startControlPlane, startNode } from './control-plane.ts';
 import type { EngineSocket } from './engine-socket.ts';
@@ -29,13 +26,19 @@ import { choosePort } from './ports.ts';
 import { meetPrerequisites } from './prerequisites.ts';
 import { BUSYBOX, need } from './programs.ts';
 import { awaitSample, checkUrl, deploySample, SAMPLE_NAME } from './sample.ts';
+import { Supervisor } from './supervisor.ts';
 import { archiveOf, digestOf, push, sampleImage } from './sample-image.ts';
 import { checkWayIn, chooseWayIn, SAMPLE_HOST, type WayIn, wayInUrl } from './way-in.ts';
 
 export interface UpSettings {
   readonly dataDir: string;
   readonly quickstart: boolean;
+  readonly listen: string;
   readonly port: number;
+  /** First port to try for the sample, and for its registry; a registry that is there already by its address. */
+  readonly samplePort: number | undefined;
+  readonly registry: number | string | undefined;
+  readonly labels: readonly string[];
   readonly engine: string | undefined;
   readonly ownEngine: boolean;
 }
@@ -43,49 +46,18 @@ export interface UpSettings {
 export const CONTEXT = 'local';
 const REGISTRY_PORT = 5000;
 const WEB_PORT = 8080;
-const WATCH_MS = 500;
-
-/** What has to be stopped, last started first. */
-class Running {
-  readonly children: Child[] = [];
-  readonly #endings: { readonly label: string; readonly end: () => Promise<void> | void }[] = [];
-
-  add(child: Child): void {
-    this.children.push(child);
-    this.#endings.push({ label: child.name, end: () => child.stop() });
-  }
-
-  onStop(label: string, end: () => Promise<void> | void): void {
-    this.#endings.push({ label, end });
-  }
-
-  async stop(progress: Progress): Promise<void> {
-    if (this.#endings.length === 0) return;
-    const step = progress.step('Stop');
-    const problems: string[] = [];
-    for (const { label, end } of this.#endings.toReversed()) {
-      step.note(label);
-      try {
-        await end();
-      } catch (error) {
-        problems.push(`${label}: ${messageOf(error)}`);
-      }
-    }
-    if (problems.length === 0) step.done('everything that was started');
-    else step.fail(problems.join('; '));
-  }
-}
 
 export async function up(session: Session, settings: UpSettings): Promise<number> {
   const workspace = workspaceAt(resolve(settings.dataDir));
   const progress = session.progress();
   prepareWorkspace(workspace);
   const wasKilled = await takeHold(workspace, progress);
-  const running = new Running();
+  const running = new Supervisor();
   try {
     const started = await start(session, settings, workspace, running, progress, wasKilled);
     session.terminal.out(started);
-    return await stayUp(session, running);
+    await running.watch(session.interrupted, progress);
+    return EXIT.ok;
   } finally {
     await running.stop(progress);
     writeState(workspace, { owner: { pid: 0, startTime: '', name: '' } });
@@ -131,7 +103,7 @@ async function start(
   session: Session,
   settings: UpSettings,
   workspace: Workspace,
-  running: Running,
+  running: Supervisor,
   progress: Progress,
   wasKilled: boolean,
 ): Promise<string> {
@@ -139,15 +111,19 @@ async function start(
   const began = performance.now();
   const { engine, isOwn } = await startEngine(session, settings, workspace, running, progress);
   const registry = settings.quickstart
-    ? await prepareImage(workspace, engine, running, progress, signal)
+    ? await prepareImage(workspace, engine, settings.registry, running, progress, signal)
     : undefined;
+  const registryHost = typeof settings.registry === 'string' ? settings.registry : undefined;
   const plane = await stepped(progress, 'Control plane', async () => {
-    const port = await choosePort(readState(workspace).apiPort, settings.port);
+    const host = settings.listen;
+    const port = await choosePort(readState(workspace).apiPort, settings.port, host);
     writeState(workspace, { apiPort: port });
-    const started = await startControlPlane(workspace, port, signal);
-    return [started, started.url] as const;
+    const started = await startControlPlane(workspace, { host, port }, registryHost, signal);
+    return [started, started.publicUrl] as const;
   });
-  running.add(plane.child);
+  running.add(plane.child, plane.again);
+  // After the containers are gone: volumes that nobody has any more are unmounted, and nothing has to watch them.
+  running.onStop('network and volumes', () => leaveMachine(workspace));
   // After the agent has stopped, so that nothing puts them back; before the engine does.
   running.onStop(
     'containers',
@@ -160,9 +136,10 @@ async function start(
   // run holds it already.
   const { samplePort } = readState(workspace);
   const port =
-    wasKilled && samplePort !== undefined ? samplePort : await choosePort(samplePort, WEB_PORT, '0.0.0.0');
+    wasKilled && samplePort !== undefined
+      ? samplePort
+      : await choosePort(settings.samplePort ?? samplePort, settings.samplePort ?? WEB_PORT, '0.0.0.0');
   writeState(workspace, { samplePort: port });
-  running.onStop('network', () => leaveMachine(workspace));
   const wayIn = settings.quickstart
     ? await chooseWayIn(
         workspace,
@@ -172,22 +149,24 @@ async function start(
       )
     : undefined;
   const node = await stepped(progress, 'This machine as a node', async () => {
-    const started = await startNode(workspace, plane, engine.path, wayIn, signal);
+    const node = { engineSocket: engine.path, wayIn, labels: settings.labels };
+    const started = await startNode(workspace, plane, node, signal);
     return [started, started.text] as const;
   });
-  running.add(node.child);
+  running.add(node.child, node.again);
   const urls =
     registry === undefined
       ? []
       : await runSample(session, plane, engine, { image: registry, port, wayIn }, progress);
-  return summary(workspace, plane, urls, contextText, performance.now() - began);
+  const join = plane.certificate === undefined ? undefined : await joinLine(plane);
+  return summary(workspace, plane, { urls, join, flags: contextText, tookMs: performance.now() - began });
 }
 
 async function startEngine(
   session: Session,
   settings: UpSettings,
   workspace: Workspace,
-  running: Running,
+  running: Supervisor,
   progress: Progress,
 ): Promise<{ readonly engine: EngineSocket; readonly isOwn: boolean }> {
   const signal = session.interrupted;
@@ -212,15 +191,17 @@ async function startEngine(
 async function prepareImage(
   workspace: Workspace,
   engine: EngineSocket,
-  running: Running,
+  registry: UpSettings['registry'],
+  running: Supervisor,
   progress: Progress,
   signal: AbortSignal,
 ): Promise<string> {
   const host = await stepped(progress, 'Local registry', async () => {
-    const port = await choosePort(readState(workspace).registryPort, REGISTRY_PORT);
+    if (typeof registry === 'string') return [registry, `${registry}, which runs already`] as const;
+    const port = await choosePort(registry ?? readState(workspace).registryPort, registry ?? REGISTRY_PORT);
     writeState(workspace, { registryPort: port });
     const started = await startRegistry(workspace, port, signal);
-    running.add(started.child);
+    running.add(started.child, started.again);
     return [started.host, started.host] as const;
   });
   return stepped(progress, 'Sample image', async () => {
@@ -275,7 +256,12 @@ function rememberContext(
   const makeCurrent = file.current === undefined || file.current === CONTEXT;
   const path = writeContexts(
     session.environment,
-    withContext(file, CONTEXT, { server: plane.url, token }, makeCurrent),
+    withContext(
+      file,
+      CONTEXT,
+      { server: plane.url, token, ...(plane.certificate && { caFile: plane.certificate.certFile }) },
+      makeCurrent,
+    ),
   );
   return [
     makeCurrent ? '' : ` --context ${CONTEXT}`,
@@ -285,18 +271,35 @@ function rememberContext(
   ];
 }
 
+/** For a second machine: it carries the digest of the certificate, so that nothing else has to be trusted there. */
+async function joinLine({ client }: ControlPlane): Promise<string> {
+  const made = await client.record('POST /api/v1/join-tokens', { body: {} });
+  return `Add another machine: paste this there before ${textOf(made.expiresAt)}; it works once (${program()} node token makes another)\n  ${textOf(made.command)}\n\n`;
+}
+
 function summary(
   workspace: Workspace,
   plane: ControlPlane,
-  [url, byHost]: readonly string[],
-  flags: string,
-  tookMs: number,
+  {
+    urls: [url, byHost],
+    join = '',
+    flags,
+    tookMs,
+  }: {
+    readonly urls: readonly string[];
+    readonly join: string | undefined;
+    readonly flags: string;
+    readonly tookMs: number;
+  },
 ): string {
   const rows: readonly (readonly [string, string] | undefined)[] = [
     url === undefined ? undefined : ['Sample', url],
     byHost === undefined ? undefined : ['By its host', byHost],
-    ['Dashboard', `${plane.url}/`],
-    ['API and docs', `${plane.url}/docs`],
+    ['Dashboard', `${plane.publicUrl}/`],
+    ['API and docs', `${plane.publicUrl}/docs`],
+    plane.certificate === undefined
+      ? undefined
+      : ['Certificate', `${plane.certificate.certFile}, ${plane.certificate.digest}`],
     ['Token', workspace.adminToken],
     ['Data, logs', `${workspace.folder}, ${workspace.logs}`],
   ];
@@ -315,22 +318,8 @@ ${rows.flatMap((row) => (row === undefined ? [] : [`  ${row[0].padEnd(14)} ${row
 Next, in another terminal:
 ${next.map((line) => `  ${line}`).join('\n')}
 
-Ctrl-C stops everything; what was deployed is kept for the next start. --clean removes it.
+${join}Ctrl-C stops everything; what was deployed is kept for the next start. --clean removes it.
 `;
-}
-
-/** Until Ctrl-C; a program that ends on its own ends everything, with its last output. */
-async function stayUp(session: Session, running: Running): Promise<number> {
-  const ended = once(session.interrupted, 'abort');
-  while (!session.interrupted.aborted) {
-    const gone = running.children.find((child) => child.ended());
-    if (gone !== undefined)
-      throw new Failure(`${gone.name} ended on its own`, {
-        advice: [...gone.lastWords(), `log: ${gone.logFile}`],
-      });
-    await Promise.race([ended, pause(WATCH_MS)]);
-  }
-  return EXIT.ok;
 }
 
 /** Removes the folder, what an earlier run left running, and the remembered context. */
@@ -347,7 +336,8 @@ export async function clean(session: Session, dataDir: string): Promise<number> 
   await leaveMachine(workspace);
   if (subnet !== undefined) removeTraces(workspace);
   const file = readContexts(session.environment);
-  const ours = apiPort !== undefined && file.contexts[CONTEXT]?.server === `http://127.0.0.1:${apiPort}`;
+  const known = file.contexts[CONTEXT]?.server;
+  const ours = apiPort !== undefined && known?.endsWith(`:${apiPort}`) === true;
   if (ours) writeContexts(session.environment, withoutContext(file, CONTEXT));
   removeWorkspace(workspace);
   session.terminal.out(`removed ${workspace.folder}${ours ? ` and context ${CONTEXT}` : ''}\n`);
