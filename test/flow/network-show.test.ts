@@ -138,6 +138,24 @@ describe("the tenant's network in the terminal", () => {
     ]);
   });
 
+  it('is said before anything is stored: nobody serves the host that a deployment is to have', async () => {
+    const call = plane.as(token);
+    const spec = { name: 'shop', image: 'registry.test/shop:1', replicas: 0 };
+    const ingress = [{ host: 'shop.example.com', port: 80 }];
+    const planned = await call('POST', '/api/v1/deployments?dryRun=true', { ...spec, ingress });
+    expect(planned.body.warnings).toContainEqual(
+      expect.objectContaining({ code: 'ingress_unserved', why: expect.stringContaining('--ingress') }),
+    );
+    const plain = await call('POST', '/api/v1/deployments?dryRun=true', spec);
+    expect(JSON.stringify(plain.body.warnings)).not.toContain('ingress_unserved');
+    const line = 'run --host shop.example.com --name shop --image registry.test/shop:1';
+    const environment = { HOME: home, BERTH_CLI_SERVER: plane.url, BERTH_CLI_TOKEN: token };
+    const { status, out, err } = await typeCommand(line.split(' '), environment);
+    expect({ status, out }).toEqual({ status: 1, out: '' });
+    expect(err).toMatch(/nobody serves --host; nothing was stored[^]*--ingress on[^]*--no-wait/);
+    expect((await call('GET', '/api/v1/deployments/shop')).status).toBe(404);
+  });
+
   it('keeps the address of a deployment that is deleted, for it alone: restored, it has it again', async () => {
     const call = plane.as(token);
     const addressOf = (name: string) =>

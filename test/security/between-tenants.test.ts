@@ -51,11 +51,7 @@ beforeAll(async () => {
     [bank, 'spy'],
   ] as const)
     await cluster.phase(tenant, name, 'Running');
-  await eventually(
-    'the machines of the shop reach one another',
-    () => shop.call('GET', '/api/v1/nodes/s1'),
-    ({ body }) => body.mesh?.peers?.[0]?.carries === true && body.mesh.peers[0].path === 'direct',
-  );
+  await reachDirectly();
   // The firewall of the machine keeps nobody out.
   await on('s2', 'iptables -P FORWARD ACCEPT');
 }, 120_000);
@@ -65,6 +61,17 @@ afterAll(async () => {
   lan.remove();
   rmSync(folder, { recursive: true, force: true });
 });
+
+/** A machine that is busy for some seconds goes through the relay meanwhile. */
+async function reachDirectly(): Promise<void> {
+  for (const name of ['s1', 's2'])
+    await eventually(
+      `${name} reaches the other machine of the shop`,
+      () => shop.call('GET', `/api/v1/nodes/${name}`),
+      ({ body }) => body.mesh?.peers?.[0]?.carries === true && body.mesh.peers[0].path === 'direct',
+      60_000,
+    );
+}
 
 function spaceOf(name: string): TestNamespace {
   const namespace = cluster.nodes.find((node) => node.name === name)?.engine.namespace;
@@ -102,6 +109,12 @@ const addressOf = (tenant: Tenant, name: string): Promise<string> =>
 /** Tries to connect; what becomes of it is seen elsewhere. */
 async function knock(tenant: Tenant, from: string, to: string): Promise<void> {
   await cluster.exec(tenant, from, ['sh', '-c', `nc -w 1 ${to} ${PORT} </dev/null; true`]);
+}
+
+/** Of the shop itself, which is seen: three times, since a single packet may be lost while its way changes. */
+async function knockThrice(to: string): Promise<void> {
+  await reachDirectly();
+  for (let times = 0; times < 3; times += 1) await knock(shop, 'near', to);
 }
 
 /** A capture that has begun. */
@@ -210,17 +223,16 @@ attack(
     ]);
     const recording = spawn(command, [...args]);
     await listening(recording);
-    expect((await seenAt('s2', () => knock(shop, 'near', far))).length).toBeGreaterThan(0);
+    expect((await seenAt('s2', () => knockThrice(far))).length).toBeGreaterThan(0);
     recording.kill('SIGINT');
     await once(recording, 'close');
     const packets = packetsOf(readFileSync(file));
     expect(packets.length).toBeGreaterThan(4);
     const device = await deviceOf('s2');
-    const before = await on('s2', `wg show ${device} endpoints`);
     const strange = await seenAt('s2', () => replay(packets, lan.addressOf(spaceOf('s2'))));
     expect(strange).toEqual([]);
-    // Nor does the tenant's node take the sender for its peer.
-    expect(await on('s2', `wg show ${device} endpoints`)).toBe(before);
+    // Nor does the tenant's node take the sender for its peer, wherever that is by now.
+    expect(await on('s2', `wg show ${device} endpoints`)).not.toContain(lan.addressOf(spaceOf('thief')));
   },
 );
 
@@ -230,7 +242,7 @@ attack(
   async () => {
     const far = await addressOf(shop, 'far');
     // A control: a packet of the tenant itself is seen at both.
-    const own = await seenAt('s2', () => knock(shop, 'near', far));
+    const own = await seenAt('s2', () => knockThrice(far));
     expect(own.some((line) => line.startsWith('tunnel'))).toBe(true);
     expect(own.some((line) => line.startsWith('bridge'))).toBe(true);
     const strange = await seenAt('s2', async () => {

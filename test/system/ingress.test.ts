@@ -257,6 +257,7 @@ describe('the ingress', () => {
         `${node.name} serves a certificate with another key`,
         () => presented(host, node),
         (now) => now !== '' && spkiPin(now) !== spkiPin(before),
+        90_000,
       );
       expect(await pebble.statusOf(after)).toBe('Valid');
     }

@@ -22,6 +22,8 @@ export class CaddyKeeper {
   #loaded: string | undefined;
   #taken = false;
   #failures = 0;
+  /** Since it was last steady. */
+  #ends = 0;
   #againMs = 0;
   #upSinceMs = -Infinity;
   #problem: string | undefined;
@@ -103,8 +105,9 @@ export class CaddyKeeper {
   /** Once it is started again at once; what goes on ending waits longer each time, and says so. */
   async #hasEndedAgain(): Promise<boolean> {
     this.#loaded = undefined;
-    if (performance.now() - this.#upSinceMs > STEADY_MS) this.#failures = 0;
-    const isSoon = this.#failures > 1;
+    if (performance.now() - this.#upSinceMs > STEADY_MS) [this.#failures, this.#ends] = [0, 0];
+    this.#ends += 1;
+    const isSoon = this.#ends > 1;
     if (!isSoon) {
       this.#log.warn(ENDED);
       this.#problem = ENDED;

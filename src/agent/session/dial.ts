@@ -1,7 +1,10 @@
-import { connect as connectPlain, type Socket } from 'node:net';
+import { connect as connectPlain, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import type { Pins } from './pins.ts';
 
+/** For the machine to answer: its first packet may be lost twice. */
+const REACH_DEADLINE_MS = 4_000;
+/** With the proof of who it is. */
 const CONNECT_DEADLINE_MS = 10_000;
 
 export class WrongCertificateError extends Error {
@@ -24,9 +27,19 @@ export function dialer(server: URL, pins: Pins): (options: unknown, done: Connec
       ? connectTls({ host, port, rejectUnauthorized: pins.caDigest === undefined, ...serverName(host) })
       : undefined;
     const socket: Socket = tls ?? connectPlain({ host, port });
-    const timer = setTimeout(() => {
-      socket.destroy(new Error(`no connection to ${server.host} in ${CONNECT_DEADLINE_MS} ms`));
-    }, CONNECT_DEADLINE_MS);
+    const endAfter = (ms: number): NodeJS.Timeout =>
+      setTimeout(() => {
+        const error = new Error(`no connection to ${server.host} in ${ms} ms`);
+        socket.destroy(Object.assign(error, ms === REACH_DEADLINE_MS && { code: 'ETIMEDOUT' }));
+      }, ms);
+    const next = (ms: number): void => {
+      clearTimeout(timer);
+      timer = endAfter(ms);
+    };
+    // A name is asked for first, which may take a resolver's whole patience.
+    let timer = endAfter(isIP(host) === 0 ? CONNECT_DEADLINE_MS : REACH_DEADLINE_MS);
+    socket.once('lookup', () => next(REACH_DEADLINE_MS));
+    socket.once('connect', () => next(CONNECT_DEADLINE_MS));
     const fail = (error: Error): void => {
       clearTimeout(timer);
       done(error, socket);

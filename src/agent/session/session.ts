@@ -27,7 +27,6 @@ import {
   type Welcome,
 } from '../../core/protocol/agent-protocol.ts';
 import { Addresses } from './addresses.ts';
-import { fullJitterMs } from '../back-off.ts';
 import { dialer } from './dial.ts';
 import { fields, nonEmpty } from '../engine/fields.ts';
 import { readJson } from './enrol.ts';
@@ -35,13 +34,10 @@ import type { Identity } from './identity.ts';
 import { type Log } from '../log.ts';
 import type { NodeFacts } from './node-facts.ts';
 import { Pins } from './pins.ts';
+import { type Ended, isUnreached, redialMs } from './redial.ts';
 import { retryAfterMs } from './retry-after.ts';
 import { decodeServerMessage } from './server-message.ts';
 
-/** Pauses end, and the queue of those who come back with it, within the 30 s for which a control plane that started fails no node. */
-const BACK_OFF = { baseMs: 500, capMs: 20_000 };
-/** Agents whose retry falls into the same second are spread over it. */
-const TURN_MS = 1_000;
 const HANDSHAKE_DEADLINE_MS = 10_000;
 /** A session that lasted this long resets the back-off. */
 const GOOD_SESSION_MS = 2_000;
@@ -83,11 +79,8 @@ export interface SessionOptions {
 }
 
 /** Why a connection ended, and how long the server asked to wait. */
-interface Ending {
+interface Ending extends Ended {
   readonly reason: string;
-  readonly retryMs?: number;
-  /** It answers, and has given this agent its turn: nothing has failed, and a longer pause would only miss the turn. */
-  readonly queued?: boolean;
   readonly farewell?: Farewell;
   readonly unauthenticated?: boolean;
 }
@@ -156,8 +149,7 @@ export class Session {
       }
       // Longer pauses only after every address has failed: one that is down is no reason to be slow with the next.
       const rounds = Math.ceil(failures / this.#addresses.count);
-      const spreadMs = ending.queued === true ? random() * TURN_MS : fullJitterMs(rounds, BACK_OFF, random);
-      const waitMs = Math.round((ending.retryMs ?? 0) + spreadMs);
+      const waitMs = redialMs(ending, rounds, random);
       log.warn('no session with the control plane', { reason: ending.reason, retryInMs: waitMs });
       await pause(waitMs, undefined, { signal }).catch(() => {});
     }
@@ -202,10 +194,15 @@ export class Session {
         silence.stop();
         resolve(ending);
       };
-      let failure: string | undefined;
-      socket.on('error', (error) => (failure = messageOf(error)));
+      let failure: Error | undefined;
+      socket.on('error', (error) => (failure = error));
       socket.on('close', (code, reason) => {
-        end({ reason: failure ?? `closed: ${code} ${reason.toString()}`.trim() });
+        const said = `closed: ${code} ${reason.toString()}`.trim();
+        end(
+          failure === undefined
+            ? { reason: said }
+            : { reason: messageOf(failure), unreached: isUnreached(failure) },
+        );
       });
       socket.on('unexpected-response', (_request, response: IncomingMessage) => {
         void refusal(response).then(end);

@@ -2,6 +2,7 @@ import type { Json } from '../client.ts';
 import { type CommandBody, REMOTE_OPTIONS } from '../command.ts';
 import type { OptionValues } from '../option-values.ts';
 import { type Planned, planDeployment, showPlan, writeDeployment } from '../deploying.ts';
+import { UNSERVED } from '../../core/contract/reach-warnings.ts';
 import { EXIT } from '../exit-code.ts';
 import { Failure, usage } from '../failure.ts';
 import { textOf } from '../fields.ts';
@@ -13,7 +14,7 @@ import { WAIT_OPTIONS } from './apply.ts';
 export const run: CommandBody = {
   description: [
     'Deploys one image without a file. Everything that is not said has a default; each is shown with its reason before anything is stored.',
-    'An existing deployment is never changed by run: use berth apply, berth scale, or another --name. When no node takes it and waiting would not help, it says why of every node and stores nothing; with --no-wait it is stored all the same.',
+    'An existing deployment is never changed by run: use berth apply, berth scale, or another --name. When no node takes it and waiting would not help, it says why of every node and stores nothing; with --no-wait it is stored all the same. The same with --host where no node of the tenant serves the ingress.',
   ],
   parameters: [
     {
@@ -94,7 +95,10 @@ export const run: CommandBody = {
       return EXIT.ok;
     }
     const waits = options.unlessDenied('wait');
-    if (waits) refuseUnplaced(planned);
+    if (waits) {
+      refuseUnplaced(planned);
+      refuseUnserved(planned);
+    }
     const stored = await writeDeployment(session, client, planned);
     if (!waits) return EXIT.ok;
     const code = await waitUntilHealthy(
@@ -134,6 +138,18 @@ function refuseUnplaced({ name, answer }: Planned): void {
     advice: [
       ...(nodes.length === 0 ? ['Enrol a machine first: berth node token'] : []),
       'To store it all the same, so that it starts once a node takes it: --no-wait',
+    ],
+  });
+}
+
+/** Nothing that is waited for would make a node serve the host. */
+function refuseUnserved({ answer }: Planned): void {
+  const unserved = answer.warnings?.find(({ code }) => code === UNSERVED);
+  if (unserved === undefined) return;
+  throw new Failure('nobody serves --host; nothing was stored', {
+    advice: [
+      'Start the agent of a node with --ingress on, on a machine with Caddy (package caddy), then again.',
+      'To store it all the same, so that it is served once a node does: --no-wait',
     ],
   });
 }

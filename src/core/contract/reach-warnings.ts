@@ -29,6 +29,20 @@ export function reachWarnings(targets: ReadonlySet<string>, nodes: readonly Mesh
   });
 }
 
+export const NO_INGRESS_NODE =
+  'no node of the tenant serves the ingress: start the agent of one with --ingress, on a machine with Caddy';
+
+export const UNSERVED = 'ingress_unserved';
+
+/** Of a spec with hosts or ports from outside, where nobody serves them. */
+export function unservedWarning(): Warning {
+  return {
+    code: UNSERVED,
+    field: 'ingress',
+    why: `${NO_INGRESS_NODE}. Until then nobody reaches it from outside.`,
+  };
+}
+
 function apart(node: string, why: string | undefined, fix: string | undefined): Warning {
   const mend = fix === undefined ? '' : `; ${fix}`;
   return warning(

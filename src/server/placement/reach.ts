@@ -1,6 +1,8 @@
 import type { MeshedNode } from '../../core/contract/mesh-standing.ts';
-import { reachWarnings } from '../../core/contract/reach-warnings.ts';
+import { reachWarnings, unservedWarning } from '../../core/contract/reach-warnings.ts';
 import type { Warning } from '../../core/model/announcement.ts';
+import type { DeploymentSpec } from '../../core/model/deployment.ts';
+import { servedIngress } from '../../core/model/ingress.ts';
 import { idOf } from '../store/record-ids.ts';
 import type { TenantStore } from '../store/store.ts';
 
@@ -8,6 +10,12 @@ import type { TenantStore } from '../store/store.ts';
 export function planReachWarnings(tenant: TenantStore, targets: readonly string[]): Warning[] {
   if (targets.length === 0) return [];
   return reachWarnings(new Set(targets), meshedNodes(tenant));
+}
+
+/** What of it nobody outside will reach. */
+export function planIngressWarnings(tenant: TenantStore, spec: DeploymentSpec): Warning[] {
+  const isServed = tenant.list('nodes').some(({ record }) => record.ingress !== undefined);
+  return isServed || servedIngress(spec).length === 0 ? [] : [unservedWarning()];
 }
 
 function meshedNodes(tenant: TenantStore): readonly MeshedNode[] {

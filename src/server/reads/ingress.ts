@@ -1,4 +1,5 @@
 import type { deployment } from '../../core/contract/answers/deployment.ts';
+import { NO_INGRESS_NODE } from '../../core/contract/reach-warnings.ts';
 import type { Answer } from '../../core/schema/shape.ts';
 import type { DeploymentSpec } from '../../core/model/deployment.ts';
 import { type IngressEntry, isOfEntry, servedIngress, type ServedRoute } from '../../core/model/ingress.ts';
@@ -8,9 +9,6 @@ import type { TenantStore } from '../store/store.ts';
 
 type Status = NonNullable<Answer<typeof deployment>['status']['ingress']>[number];
 type Said = ServedRoute & { readonly node: NodeRecord };
-
-const NO_NODE =
-  'no node of the tenant serves the ingress: start the agent of one with --ingress, on a machine with Caddy';
 
 /** Every way in of the spec, as the tenant's ingress nodes last said. */
 export function ingressStatus(tenant: TenantStore, spec: DeploymentSpec): readonly Status[] {
@@ -43,7 +41,7 @@ function statusOf(
   const serving = said.filter(({ state }) => state === 'serving');
   const failing = said.filter(({ state }) => state === 'failed');
   const state = serving.length > 0 ? 'serving' : failing.length > 0 ? 'failed' : 'waiting';
-  const problem = nodes.length === 0 ? NO_NODE : problemOf(nodes, alive, said);
+  const problem = nodes.length === 0 ? NO_INGRESS_NODE : problemOf(nodes, alive, said);
   const certificate = (serving[0] ?? said[0])?.certificate;
   const url = urlOf(entry, (serving[0] ?? said[0])?.node ?? alive[0]);
   return {

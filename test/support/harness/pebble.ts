@@ -64,7 +64,7 @@ export class Pebble {
       '-management',
       `${address}:8055`,
     ];
-    // It refuses good nonces now and then, as busy ones do.
+    // It refuses good nonces now and then, as busy ones do: seldom, because Caddy gives up after three in a row, and tries again after a minute.
     this.#children = [
       ['pebble', '-config', config, '-dnsserver', `${address}:8053`],
       ['pebble-challtestsrv', ...off, ...names],
@@ -73,7 +73,7 @@ export class Pebble {
       const [command, args] = inside(argv);
       return spawn(command, args, {
         stdio: 'ignore',
-        env: { ...process.env, PEBBLE_VA_NOSLEEP: '1', PEBBLE_WFE_NONCEREJECT: '15' },
+        env: { ...process.env, PEBBLE_VA_NOSLEEP: '1', PEBBLE_WFE_NONCEREJECT: '5' },
       });
     });
   }

@@ -22,7 +22,7 @@ import type { DEPLOYMENTS } from '../../../core/operations/deployments.ts';
 import { countedWarnings } from '../../placement/counted.ts';
 import { claimIngress } from '../../placement/ingress-claims.ts';
 import { planPlacement } from '../../placement/explanation.ts';
-import { planReachWarnings } from '../../placement/reach.ts';
+import { planIngressWarnings, planReachWarnings } from '../../placement/reach.ts';
 import { stopFirstWarnings } from '../../placement/stop-first.ts';
 import { claimVolumes } from '../../placement/volume-claims.ts';
 import { volumeWarnings } from '../../placement/volume-residency.ts';
@@ -347,7 +347,7 @@ function withPlan(
     caller.tenant,
     placement.instances.map(({ node }) => node),
   );
-  const warnings = [...answer.body.warnings, ...unreached];
+  const warnings = [...answer.body.warnings, ...unreached, ...planIngressWarnings(caller.tenant, spec)];
   return written(200, { ...answer.body, warnings, plan: { ...placement, ...diff } });
 }
 
