@@ -13,14 +13,20 @@ import type { TenantStore } from '../../store/store.ts';
 type MeshNode = MeshMap['nodes'][number];
 type Service = MeshMap['services'][number];
 
-/** The tenant's network as its agents are told of it. */
-export function meshMap(tenant: TenantStore, prefixes: NetworkPrefixes, acme?: AcmeSettings): MeshMap {
+/** The tenant's network as its agents are told of it. `told`: as they were told before. */
+export function meshMap(
+  tenant: TenantStore,
+  prefixes: NetworkPrefixes,
+  acme?: AcmeSettings,
+  told?: MeshMap,
+): MeshMap {
+  const before = new Map(told?.services.map((service) => [service.name, service]));
   return {
     type: 'mesh',
     prefix: prefixes.nodes,
     virtualPrefix: prefixes.virtual,
     nodes: meshNodes(tenant),
-    services: [...ownersOf(tenant)].flatMap((owner) => meshService(tenant, owner) ?? []),
+    services: [...ownersOf(tenant)].flatMap((owner) => meshService(tenant, owner, before.get(owner)) ?? []),
     ...ingressMap(tenant, acme),
   };
 }
@@ -35,15 +41,15 @@ function meshNodes(tenant: TenantStore): readonly MeshNode[] {
   });
 }
 
-/** Deployments, and jobs that have a container: those may connect too. */
+/** Deployments, and what has a container: jobs may connect too, and deployments that are deleted until they have ended. */
 function ownersOf(tenant: TenantStore): ReadonlySet<OwnerName> {
   const deployments = tenant.list('deployments').map(({ record }) => record.spec.name);
   const running = tenant.list('instances').map(({ record }) => record.deployment);
-  return new Set([...deployments, ...running.filter((owner) => !isOfDeployment(owner))]);
+  return new Set([...deployments, ...running]);
 }
 
-/** Undefined: it has no part in the network. */
-export function meshService(tenant: TenantStore, owner: OwnerName): Service | undefined {
+/** Undefined: it has no part in the network. `before`: as it was told. */
+export function meshService(tenant: TenantStore, owner: OwnerName, before?: Service): Service | undefined {
   const containers = containersOf(tenant, owner);
   const others = containers.filter((one) => !one.takesConnections).map((one) => one.address);
   if (!isOfDeployment(owner)) {
@@ -51,7 +57,8 @@ export function meshService(tenant: TenantStore, owner: OwnerName): Service | un
     return all.length === 0 ? undefined : { name: owner, instances: [], others: all };
   }
   const spec = tenant.get('deployments', idOf('deployments', owner))?.record.spec;
-  if (spec === undefined || !isOnTenantNetwork(spec)) return undefined;
+  if (spec === undefined) return before && ending(before, containers);
+  if (!isOnTenantNetwork(spec)) return undefined;
   const address = tenant.get('virtual-addresses', idOf('virtual-addresses', owner))?.record.address;
   return {
     name: owner,
@@ -65,6 +72,12 @@ export function meshService(tenant: TenantStore, owner: OwnerName): Service | un
     ...(others.length > 0 && { others }),
     ...(spec.access && { from: spec.access.from }),
   };
+}
+
+/** Deleted: nobody finds it any more. What it still does, and who may speak with it, stays as it was until its last container has ended. */
+function ending({ name, from }: Service, containers: readonly Container[]): Service | undefined {
+  const others = containers.map(({ address }) => address);
+  return others.length === 0 ? undefined : { name, instances: [], others, ...optional('from', from) };
 }
 
 function withShares(all: readonly Container[], weight: number | undefined): Service['instances'] {

@@ -3,6 +3,7 @@ import type { TenantId } from '../../../core/model/ids.ts';
 import type { InstanceObservation, InstanceRecord } from '../../../core/model/instance.ts';
 import { DEFAULT_PREFIXES } from '../../../core/model/mesh.ts';
 import type { NodeRecord } from '../../../core/model/node.ts';
+import { changedMap } from '../../../core/protocol/mesh-change.ts';
 import type { Kv } from '../../store/kv.ts';
 import { createMemoryKv } from '../../store/memory.ts';
 import type { TenantRecords } from '../../store/records.ts';
@@ -95,4 +96,29 @@ it('tells a session the whole map when it opens, then what changes and no more',
   await write((put) => put('observations', 'web/i7', observed(7, 'healthy')));
   await vi.waitFor(() => expect(said).toHaveLength(2));
   expect(JSON.parse(said[1] ?? '').services[0].instances).toHaveLength(1);
+});
+
+it('keeps what is deleted as somebody who may connect, guarded as before and without a name, until it has ended', async () => {
+  const tenant = store.forTenant(SHOP);
+  await write((put) => {
+    const spec = { name: 'db', access: { from: ['web'] } };
+    put('deployments', 'db', { spec } as unknown as TenantRecords['deployments']);
+    put('virtual-addresses', 'db', { address: '10.211.0.9' });
+    const instance = { id: 'd1', deployment: 'db', nodeId: 'n1', wanted: 'run' };
+    put('instances', 'db/d1', instance as unknown as InstanceRecord);
+    put('observations', 'db/d1', { ...observed(1, 'healthy'), address: '10.210.1.77' });
+  });
+  connected = true;
+  maps.opened(session);
+  /** As an agent has it that takes every message. */
+  const db = () => {
+    const [whole, ...changes] = said.map((text) => JSON.parse(text));
+    return changes.reduce(changedMap, whole).services.find(({ name }: { name: string }) => name === 'db');
+  };
+  expect(db()).toMatchObject({ address: '10.211.0.9', from: ['web'], instances: [{ id: 'd1' }] });
+  await tenant.commit(tenant.transaction().delete('deployments', 'db'));
+  const kept = { name: 'db', instances: [], others: ['10.210.1.77'], from: ['web'] };
+  await vi.waitFor(() => expect(db()).toEqual(kept));
+  await tenant.commit(tenant.transaction().delete('instances', 'db/d1').delete('observations', 'db/d1'));
+  await vi.waitFor(() => expect(db()).toBeUndefined());
 });

@@ -101,7 +101,7 @@ export class MeshMaps {
 
   #read(tenantId: TenantId): MeshMap {
     const { store, prefixes, acme } = this.#options;
-    return meshMap(store.forTenant(tenantId), prefixes, acme);
+    return meshMap(store.forTenant(tenantId), prefixes, acme, this.#told.get(tenantId));
   }
 
   #connected(tenantId: TenantId): readonly AgentSession[] {
@@ -135,9 +135,10 @@ export class MeshMaps {
     const fresh = [...names].filter(
       (name) => !isOfDeployment(name) || told.services.some((one) => one.name === name),
     );
+    const before = (name: OwnerName) => told.services.find((one) => one.name === name);
     const services = [
       ...told.services.filter(({ name }) => !names.has(name)),
-      ...fresh.flatMap((name) => meshService(tenant, name) ?? []),
+      ...fresh.flatMap((name) => meshService(tenant, name, before(name)) ?? []),
     ];
     return { ...told, services };
   }
