@@ -5,7 +5,7 @@ import type { Log } from '../log.ts';
 import { holdersOf } from './holders.ts';
 import { releaseLoop } from './loop-device.ts';
 import { detach, parseMountInfo } from './mounts.ts';
-import { watchdogArguments } from './watchdog-process.ts';
+import { isWatchdog } from './watchdog-process.ts';
 import { writeLeases } from './lease-file.ts';
 
 /**
@@ -41,13 +41,14 @@ export async function releaseVolumes(dataDir: string, log: Log): Promise<void> {
   for (const pid of watchdogs) process.kill(pid, 'SIGTERM');
 }
 
+/** Also one that an earlier release started. */
 async function watchdogsOf(dataDir: string): Promise<readonly number[]> {
-  const wanted = watchdogArguments(dataDir).join('\0');
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
   const running: number[] = [];
   for (const pid of pids) {
     const line = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
-    if (line.endsWith(`\0${wanted}\0`)) running.push(Number(pid));
+    const [watched, program = ''] = line.split('\0').toReversed().slice(1);
+    if (watched === dataDir && isWatchdog(program)) running.push(Number(pid));
   }
   return running;
 }

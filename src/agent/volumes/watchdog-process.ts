@@ -20,15 +20,15 @@ export async function isWatched(dataDir: string): Promise<boolean> {
   });
 }
 
-/** By which it is known among the processes of the machine. */
-export function watchdogArguments(dataDir: string): readonly string[] {
-  return [...MEMORY, PROGRAM, dataDir];
+/** By the file that a process runs. */
+export function isWatchdog(program: string): boolean {
+  return /\/volumes\/watchdog\.[jt]s$/.test(program);
 }
 
 /** Starts it when it does not run. It has no parent: neither the agent's end nor a signal to its group reaches it. */
 export async function ensureWatchdog(dataDir: string): Promise<void> {
   if (await isWatched(dataDir)) return;
-  const child = spawn(process.execPath, watchdogArguments(dataDir), {
+  const child = spawn(process.execPath, [...MEMORY, PROGRAM, dataDir], {
     detached: true,
     stdio: 'ignore',
     cwd: '/',
