@@ -1,5 +1,12 @@
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect } from 'vitest';
+import { unpack } from '../../src/cli/files/unpack.ts';
+import { tarOf } from '../../src/cli/up/tar.ts';
+import type { ChannelStart } from '../../src/core/contract/channel-messages.ts';
 import type { StreamOperation } from '../../src/core/protocol/agent-protocol.ts';
 import { attack } from '../support/attack.ts';
 import { channelOf, ScriptedClient, SHELL } from '../support/channel-stage.ts';
@@ -44,10 +51,10 @@ async function token(role: string): Promise<{ readonly id: string; readonly toke
 }
 
 /** Up to where the agent has opened its side. */
-async function joined(headers: Readonly<Record<string, string>>) {
+async function joined(headers: Readonly<Record<string, string>>, start: ChannelStart = SHELL) {
   const client = new ScriptedClient(plane.url, headers);
   expect((await client.outcome).status).toBe(101);
-  client.say(SHELL);
+  client.say(start);
   const { operation, streamId } = await agent.next('request');
   const { channelId } = operation as Extract<StreamOperation, { readonly kind: 'attach' }>;
   const channel = await channelOf(identity, channelId);
@@ -171,4 +178,31 @@ attack('a holder of a stolen node credential', 'messages of its own to who sits 
   await client.closed;
   const ends = client.news.filter(({ type }) => type === 'end');
   expect(ends).toMatchObject([{ type: 'end', rejection: { code: 'exec_unavailable' } }]);
+});
+
+attack('a holder of a stolen node credential', 'files outside of what berth cp asked for', async () => {
+  const place = mkdtempSync(join(tmpdir(), 'berth-cp-'));
+  const content = Buffer.from('!');
+  const archives = [
+    tarOf([{ path: 'x/' }, { path: 'x/../../escaped', content }]),
+    tarOf([{ path: `${place}/escaped`, content }]),
+    tarOf([{ path: 'x/' }, { path: 'x/out', linkTo: place }, { path: 'x/out/escaped', content }]),
+  ];
+  for (const archive of archives) {
+    const { client, channel, streamId } = await joined(bearer(shop.token), { type: 'read', path: '/data' });
+    channel.once('close', () => agent.send({ type: 'end', streamId }));
+    const bytes = new PassThrough();
+    client.socket.on('message', (data: Buffer, isBinary) => isBinary && bytes.write(data.subarray(1)));
+    channel.send(Buffer.concat([Buffer.of(1), archive]), { binary: true }, () => channel.close());
+    await client.closed;
+    bytes.end();
+    await unpack(bytes, {
+      target: join(place, 'a', 'x'),
+      maxBytes: 2 ** 20,
+      onFile: () => undefined,
+      onSkipped: () => undefined,
+    }).catch(() => undefined);
+  }
+  expect(readdirSync(place)).not.toContain('escaped');
+  rmSync(place, { recursive: true });
 });

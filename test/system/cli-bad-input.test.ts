@@ -101,6 +101,21 @@ const ROWS: Readonly<Record<string, Row>> = {
     missing: 'deployment_not_found',
     wrong: [['nobody'], 'what is to be run?', 2],
   },
+  cp: {
+    valid: ['nobody:/data', '/tmp/nowhere'],
+    missing: 'deployment_not_found',
+    wrong: [['here', 'there'], 'neither of them is in an instance', 2],
+  },
+  'port-forward': {
+    valid: ['nobody', '0:80'],
+    missing: 'deployment_not_found',
+    wrong: [['nobody', 'some'], 'expected [LOCAL:]REMOTE', 2],
+  },
+  top: {
+    valid: ['nobody', '--once'],
+    missing: 'deployment_not_found',
+    wrong: [['--interval', 'often'], 'expected a duration', 2],
+  },
   events: { valid: [], wrong: [['--since', 'yesterday'], 'expected a time', 2] },
   'archive list': { valid: ['nobody'], missing: 'deployment_not_found', wrong: format('nobody') },
   'archive diff': {

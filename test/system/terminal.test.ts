@@ -1,5 +1,14 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
+import {
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -182,6 +191,74 @@ describe('a terminal', () => {
       expect.stringContaining('left; the command goes on') as string,
     ]);
     expect(await processes('web', 'sleep 4004')).toBe(1);
+  });
+});
+
+describe('files', () => {
+  it.each(['web', 'pod'])('go in and come back as they were: %s', async (name) => {
+    const source = mkdtempSync(join(home, 'files-'));
+    mkdirSync(join(source, 'sub'));
+    writeFileSync(join(source, 'sub', 'binary'), BINARY);
+    writeFileSync(join(source, 'run.sh'), '#!/bin/sh\n', { mode: 0o755 });
+    symlinkSync('run.sh', join(source, 'link'));
+    const sent = await berth('cp', source, `${name}:/tmp/site`).end();
+    expect([sent.code, sent.err]).toEqual([0, expect.stringContaining('Copy')]);
+    // Into a folder that is there.
+    expect((await berth('cp', join(source, 'run.sh'), `${name}:/tmp`).end()).code).toBe(0);
+    const { out } = await berth('exec', name, '--', 'ls', '/tmp/run.sh', '/tmp/site/link').end();
+    expect(out.toString()).toBe('/tmp/run.sh\n/tmp/site/link\n');
+    const target = join(home, `back-${name}`);
+    expect((await berth('cp', `${name}:/tmp/site`, target).end()).code).toBe(0);
+    expect(digest(readFileSync(join(target, 'sub', 'binary')))).toBe(digest(BINARY));
+    expect([lstatSync(join(target, 'run.sh')).mode & 0o777, readlinkSync(join(target, 'link'))]).toEqual([
+      0o755,
+      'run.sh',
+    ]);
+    const missing = await berth('cp', `${name}:/nowhere`, target).end();
+    expect([missing.code, missing.err]).toEqual([1, expect.stringContaining('exec_unavailable')]);
+  });
+});
+
+describe('a port', () => {
+  it.each(['web', 'pod'])('is reached from here, by several at once: %s', async (name) => {
+    const page = randomBytes(300_000).toString('hex');
+    writeFileSync(join(home, 'page'), page);
+    await berth('cp', join(home, 'page'), `${name}:/tmp/page`).end();
+    const served = berth('exec', '-i', name, '--', 'httpd', '-f', '-p', '8099', '-h', '/tmp');
+    await eventually(
+      'it listens',
+      () => processes(name, 'httpd -f -p 8099'),
+      (count) => count === 1,
+    );
+    const forwarded = berth('port-forward', name, '0:8099');
+    const port = await eventually(
+      'it listens here',
+      async () => /127\.0\.0\.1:(\d+) →/.exec(forwarded.told)?.[1],
+      (found) => found !== undefined,
+    );
+    const ask = async (): Promise<boolean> =>
+      (await (await fetch(`http://127.0.0.1:${port}/page`, { headers: { connection: 'close' } })).text()) ===
+      page;
+    expect(await Promise.all([ask(), ask(), ask(), ask()])).toEqual([true, true, true, true]);
+    forwarded.child.kill('SIGINT');
+    expect((await forwarded.ended()).code).toBe(130);
+    served.child.kill('SIGKILL');
+  });
+});
+
+describe('what it takes', () => {
+  it('is shown by deployment, by node and one by one', async () => {
+    const shown = async (...words: readonly string[]) => (await berth('top', ...words).end()).out.toString();
+    await eventually(
+      'all are measured',
+      () => shown('instances'),
+      (text) => !/ -\s/.test(text) && text.includes('ins_'),
+    );
+    expect(await shown()).toMatch(
+      /^DEPLOYMENT +INSTANCES +CPU +MEMORY\ndb +1 +\d+\.\d\d +\d.*\npod .*\nweb /,
+    );
+    expect(await shown('nodes')).toMatch(/\ndocker-1 +2 +\d+\.\d\d .*\npodman-1 +1 /);
+    expect((await shown('web')).split('\n')).toHaveLength(3);
   });
 });
 

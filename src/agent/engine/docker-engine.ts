@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { FailureLog } from '../../core/model/kept-failure.ts';
 import type { ContainerHealth, ContainerSpec, ContainerState, ContainerSummary } from './container.ts';
@@ -19,7 +20,7 @@ import {
 import { engineInfo } from './engine-info.ts';
 import { execSession } from './exec-session.ts';
 import { optional } from '../../core/model/values.ts';
-import { fields, list, number, text } from './fields.ts';
+import { fields, fieldsIn, list, number, text } from './fields.ts';
 import { pullProgress, registryAuth } from './image-pull.ts';
 import { exactReference, imageName, imageState } from './image-reference.ts';
 import { jsonValues } from './json-stream.ts';
@@ -32,6 +33,9 @@ import { DEFAULT_DEADLINE_MS, enginePath, type Query, seconds } from './transpor
 const PULL_DEADLINE_MS = 600_000;
 const UNUSED_KEYS = 'ctrl-@,ctrl-^,ctrl-@,ctrl-_';
 const RESIZE_ATTEMPTS = 5;
+const ARCHIVE_DEADLINE_MS = 24 * 3_600_000;
+/** The highest bit of a mode as Go numbers them. */
+const FOLDER_MODE = 2 ** 31;
 const FULL_ID = /^[0-9a-f]{64}$/;
 const NAME = /^[a-zA-Z0-9][a-zA-Z0-9_.-]*$/;
 
@@ -376,6 +380,54 @@ export class DockerEngine implements port.Engine {
     const sample = statsSample(answer.body);
     if (sample === undefined) throw new EngineConflictError('the container does not run', 409);
     return sample;
+  }
+
+  async readArchive(
+    id: string,
+    path: string,
+    options: port.CallOptions = {},
+  ): Promise<AsyncIterable<Buffer>> {
+    const segments = ['containers', fullId(id), 'archive'];
+    return this.#connection.stream({ ...options, method: 'GET', segments, query: { path } });
+  }
+
+  async writeArchive(
+    id: string,
+    folder: string,
+    archive: Readable,
+    options: port.CallOptions = {},
+  ): Promise<void> {
+    await this.#connection.call({
+      deadlineMs: ARCHIVE_DEADLINE_MS,
+      ...options,
+      method: 'PUT',
+      segments: ['containers', fullId(id), 'archive'],
+      query: { path: folder, noOverwriteDirNonDir: true },
+      headers: { 'Content-Type': 'application/x-tar' },
+      body: archive,
+    });
+  }
+
+  async pathKind(
+    id: string,
+    path: string,
+    options: port.CallOptions = {},
+  ): Promise<'folder' | 'other' | undefined> {
+    const segments = ['containers', fullId(id), 'archive'];
+    try {
+      const { headers } = await this.#connection.call({
+        ...options,
+        method: 'HEAD',
+        segments,
+        query: { path },
+      });
+      const told = text(headers['x-docker-container-path-stat']) ?? '';
+      const mode = number(fieldsIn(Buffer.from(told, 'base64').toString())['mode']) ?? 0;
+      return mode >= FOLDER_MODE ? 'folder' : 'other';
+    } catch (error) {
+      if (error instanceof EngineNotFoundError) return undefined;
+      throw error;
+    }
   }
 
   async exec(id: string, argv: readonly string[], options: port.ExecOptions): Promise<port.ExecSession> {

@@ -1,4 +1,5 @@
 import type { FailureLog } from '../../core/model/kept-failure.ts';
+import type { Readable } from 'node:stream';
 import type { ContainerHealth, ContainerSpec, ContainerState, ContainerSummary } from './container.ts';
 
 /**
@@ -67,6 +68,12 @@ export interface Engine {
   /** One sample per second on Docker, one per about five seconds on Podman. */
   stats(id: string, options?: { readonly signal?: AbortSignal }): AsyncIterable<StatsSample>;
   statsOnce(id: string, options?: CallOptions): Promise<StatsSample>;
+  /** A path inside, running or not, as a tar archive whose first entry is the path's own name. */
+  readArchive(id: string, path: string, options?: CallOptions): Promise<AsyncIterable<Buffer>>;
+  /** Unpacked in that folder; ends when all of it is there. */
+  writeArchive(id: string, folder: string, archive: Readable, options?: CallOptions): Promise<void>;
+  /** Undefined: there is nothing. */
+  pathKind(id: string, path: string, options?: CallOptions): Promise<'folder' | 'other' | undefined>;
   exec(id: string, argv: readonly string[], options: ExecOptions): Promise<ExecSession>;
 }
 

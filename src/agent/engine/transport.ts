@@ -3,6 +3,8 @@ import { bytesOf } from '../bytes.ts';
 import { errorCode } from '../log.ts';
 import type { Agent, ClientRequest, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import type { CallOptions } from './engine.ts';
 import { EngineError, EngineUnavailableError, errorForStatus } from './errors.ts';
 import { fields, nonEmpty } from './fields.ts';
@@ -13,11 +15,11 @@ export const DEFAULT_DEADLINE_MS = 30_000;
 const MAX_BODY_BYTES = 64 * 1024 * 1024;
 
 export interface Call extends CallOptions {
-  readonly method: 'GET' | 'POST' | 'DELETE' | 'HEAD';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE' | 'HEAD';
   /** With the API version, already encoded: see `enginePath`. */
   readonly path: string;
   readonly json?: unknown;
-  readonly body?: Buffer;
+  readonly body?: Buffer | Readable;
   readonly headers?: Readonly<Record<string, string>>;
   /** Of a stream: the deadline holds to its end, not only to its start. */
   readonly wholeDeadline?: boolean;
@@ -205,6 +207,8 @@ class Watch {
 
 function writeBody(outgoing: ClientRequest, call: Call): void {
   if (call.json !== undefined) outgoing.end(JSON.stringify(call.json));
+  // What goes wrong with either is told by the other.
+  else if (call.body instanceof Readable) pipeline(call.body, outgoing).catch(() => undefined);
   else outgoing.end(call.body);
 }
 

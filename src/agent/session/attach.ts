@@ -4,6 +4,7 @@ import { type ChannelControl, channelControl } from '../../core/contract/channel
 import { frameReader } from '../../core/schema/read-message.ts';
 import type { Engine, ExecSession } from '../engine/engine.ts';
 import type { Channel } from './channel.ts';
+import { taken } from './taken.ts';
 
 const LONGEST_MS = 24 * 3_600_000;
 const DEFAULT_SIZE = { columns: 80, rows: 24 };
@@ -63,17 +64,6 @@ async function follow(channel: Channel, session: ExecSession, input: PassThrough
     // A connection that broke is one that ended.
   }
   return false;
-}
-
-/** The command has read, or will never. */
-async function taken(input: PassThrough): Promise<void> {
-  await new Promise<void>((resolve) => {
-    const done = (): void => {
-      input.off('drain', done).off('close', done);
-      resolve();
-    };
-    input.on('drain', done).on('close', done);
-  });
 }
 
 async function obey(control: ChannelControl, session: ExecSession, input: PassThrough): Promise<void> {

@@ -19,6 +19,7 @@ import { ExecLeftError, ExecTimeoutError } from '../engine/errors.ts';
 import { messageOf, optional } from '../../core/model/values.ts';
 import { type Log } from '../log.ts';
 import { attach } from './attach.ts';
+import { carryBytes } from './carry-bytes.ts';
 import type { Channel } from './channel.ts';
 import { type Payload, Pipe } from './pipe.ts';
 import { cpuPercent } from '../containers/usage.ts';
@@ -155,6 +156,13 @@ export class Streams {
       case 'attach': {
         const channel = await this.#source.openChannel(operation.channelId, pipe.signal);
         return await attach(engine, id, operation, channel, pipe.signal);
+      }
+      case 'copy-out':
+      case 'copy-in':
+      case 'connect': {
+        const channel = await this.#source.openChannel(operation.channelId, pipe.signal);
+        await carryBytes(engine, id, operation, channel, pipe.signal);
+        return undefined;
       }
     }
   }

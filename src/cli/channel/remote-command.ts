@@ -8,7 +8,8 @@ import {
 } from '../../core/contract/channel-messages.ts';
 import { frameReader } from '../../core/schema/read-message.ts';
 import { EXIT } from '../exit-code.ts';
-import { Failure } from '../failure.ts';
+import { Failure, Refused } from '../failure.ts';
+import { readRejection } from '../../sdk/rejection.ts';
 import type { Pipes } from '../terminal.ts';
 import type { ClientSocket } from './client-socket.ts';
 import { DetachKeys } from './detach-keys.ts';
@@ -16,7 +17,7 @@ import { DetachKeys } from './detach-keys.ts';
 const readNews = frameReader(channelNews);
 
 export interface RemoteCommand {
-  readonly start: ChannelStart;
+  readonly start: Extract<ChannelStart, { readonly type: 'exec' }>;
   /** Keys that leave the command running. */
   readonly detachKeys: readonly number[];
   readonly pipes: Pipes;
@@ -82,3 +83,12 @@ async function printFrom(socket: ClientSocket, { stdout, stderr }: Pipes): Promi
 async function print(to: Writable, bytes: Buffer): Promise<void> {
   if (!to.write(bytes)) await once(to, 'drain');
 }
+
+/** Nothing, or the refusal that ended it. */
+export function refusalIn(end: ChannelEnd): Error | undefined {
+  if (end.rejection === undefined) return undefined;
+  const rejection = readRejection(end.rejection);
+  return rejection === undefined ? new Failure(end.rejection.why) : new Refused(rejection, 0);
+}
+
+export const readChannelNews = readNews;

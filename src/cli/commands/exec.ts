@@ -82,7 +82,7 @@ async function join(session: Session, { options }: Input, asked: Asked): Promise
     ]);
   if (!stdin && bringsInput())
     session.terminal.err('berth: standard input is not passed on; with -i it is\n');
-  const [{ openSocket }, { joinCommand, sizeOf }, { keyBytes }] = await Promise.all([
+  const [{ openSocket }, { joinCommand, refusalIn, sizeOf }, { keyBytes }] = await Promise.all([
     import('../channel/client-socket.ts'),
     import('../channel/remote-command.ts'),
     import('../channel/detach-keys.ts'),
@@ -102,11 +102,8 @@ async function join(session: Session, { options }: Input, asked: Asked): Promise
     pipes,
     interrupted: session.interrupted,
   });
-  if (end.rejection !== undefined) {
-    const { readRejection } = await import('../../sdk/rejection.ts');
-    const rejection = readRejection(end.rejection);
-    throw rejection === undefined ? new Failure(end.rejection.why) : new Refused(rejection, 0);
-  }
+  const refusal = refusalIn(end);
+  if (refusal !== undefined) throw refusal;
   if (end.timedOut === true) throw timedOut(asked.timeoutMs ?? 0);
   if (end.detached === true) {
     session.terminal.err('\nberth: left; the command goes on\n');

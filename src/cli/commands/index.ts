@@ -107,6 +107,24 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./exec.ts')).exec,
   },
   {
+    name: 'cp',
+    group: 'Look',
+    summary: 'Copy files from or to an instance',
+    load: async () => (await import('./cp.ts')).cp,
+  },
+  {
+    name: 'port-forward',
+    group: 'Look',
+    summary: 'Reach a port of an instance from this machine',
+    load: async () => (await import('./port-forward.ts')).portForward,
+  },
+  {
+    name: 'top',
+    group: 'Look',
+    summary: 'Show the processor and memory that instances take',
+    load: async () => (await import('./top.ts')).top,
+  },
+  {
     name: 'events',
     group: 'Look',
     summary: 'Print what happened, also live',

@@ -5,7 +5,7 @@ export interface TarEntry {
   readonly linkTo?: string;
 }
 
-const BLOCK = 512;
+export const BLOCK = 512;
 
 /** A ustar archive owned by root, with all times at zero: the same entries give the same bytes, and so the same digest. */
 export function tarOf(entries: readonly TarEntry[]): Buffer {
@@ -24,7 +24,8 @@ function kindOf(entry: TarEntry): Kind {
   return entry.path.endsWith('/') ? 'folder' : 'file';
 }
 
-function header(entry: TarEntry, size: number): Buffer {
+/** Of one entry; what follows is its content, filled up to whole blocks. */
+export function header(entry: TarEntry, size: number): Buffer {
   const kind = kindOf(entry);
   const block = Buffer.alloc(BLOCK);
   writeText(block, 0, 100, entry.path);

@@ -12,6 +12,7 @@ export const MAX_CHANNEL_ARGUMENTS = 1000;
 
 const cells = message({ type: 'integer', least: 1 });
 const text = message({ type: 'string', max: 1_000_000, anyUnicode: true });
+const path = message({ type: 'string', max: 4096 });
 
 /** The first message of a client, as text: what the channel is for. */
 export const channelStart = message({
@@ -32,9 +33,18 @@ export const channelStart = message({
         timeout: optional({ type: 'string', max: 32 }),
       },
     },
+    /** A file or folder as a tar archive; output is the archive. */
+    read: { type: 'object', fields: { path } },
+    /** Input is a tar archive. First output is a `WriteTarget`; after `eof` the end says whether it was taken. */
+    write: { type: 'object', fields: { path } },
+    /** A connection to a TCP port of the instance: input and output are its bytes. */
+    connect: { type: 'object', fields: { port: { type: 'integer', least: 1 } } },
   },
 });
 export type ChannelStart = Message<typeof channelStart>;
+
+/** What is at the path that is written to: a folder, into which the archive is put, or something else, which it replaces under this name. */
+export const writeTarget = message({ type: 'object', fields: { isFolder: { type: 'boolean' } } });
 
 /** What a client says afterwards, as text; binary messages are input. */
 export const channelControl = message({

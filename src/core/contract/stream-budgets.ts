@@ -1,7 +1,14 @@
 import type { StreamOperation } from '../protocol/agent-protocol.ts';
 
 /** What the streams of a session with an agent are for. None can use up what belongs to another. */
-export type StreamPurpose = 'copies' | 'commands' | 'questions' | 'kept logs' | 'logs' | 'followed logs';
+export type StreamPurpose =
+  | 'copies'
+  | 'commands'
+  | 'forwards'
+  | 'questions'
+  | 'kept logs'
+  | 'logs'
+  | 'followed logs';
 
 export interface StreamBudget {
   /** Of one node at once. */
@@ -21,6 +28,8 @@ const KIB = 1024;
 export const STREAM_BUDGETS: Readonly<Record<StreamPurpose, StreamBudget>> = {
   copies: { streams: 64, windowBytes: 256 * KIB, queuedBytes: Number.POSITIVE_INFINITY },
   commands: { streams: 16, windowBytes: 256 * KIB, queuedBytes: 1024 * KIB },
+  /** Connections to ports of containers, each of its own. */
+  forwards: { streams: 64, windowBytes: 256 * KIB, queuedBytes: 1024 * KIB },
   questions: { streams: 16, windowBytes: 256 * KIB, queuedBytes: 1024 * KIB },
   /** What jobs printed, fetched by the control plane itself. */
   'kept logs': { streams: 8, windowBytes: 256 * KIB, queuedBytes: 512 * KIB },
@@ -34,7 +43,11 @@ export function purposeOf(operation: StreamOperation): StreamPurpose {
       return 'copies';
     case 'exec':
     case 'attach':
+    case 'copy-out':
+    case 'copy-in':
       return 'commands';
+    case 'connect':
+      return 'forwards';
     case 'logs':
       return operation.follow ? 'followed logs' : 'logs';
     default:

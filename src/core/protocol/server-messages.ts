@@ -336,6 +336,11 @@ export const streamOperation = message({
         timeoutMs: count,
       },
     },
+    /** A path of the container as a tar archive, by the engine: the image needs no program for it. */
+    'copy-out': { type: 'object', fields: { instanceId: serverText, channelId: name, path: serverText } },
+    'copy-in': { type: 'object', fields: { instanceId: serverText, channelId: name, path: serverText } },
+    /** A connection to a port of the container, at its own address. */
+    connect: { type: 'object', fields: { instanceId: serverText, channelId: name, port: count } },
     /**
      * The node that issues certificates has that of this host revoked, and a new one is asked for; other ingress nodes let go of it once there
      * is another. One value, with issuer and end of what was revoked; only to agents that say they know it.

@@ -53,6 +53,11 @@ export class TypedProcess {
     return Buffer.concat(this.#out).toString();
   }
 
+  /** On standard error. */
+  get told(): string {
+    return this.#err;
+  }
+
   type(input: string | Buffer): void {
     this.child.stdin?.write(input);
   }

@@ -1,10 +1,7 @@
 import { CHANNELS_FEATURE } from '../../../core/protocol/agent-protocol.ts';
-import { type ChannelEnd, type ChannelStart, channelStart } from '../../../core/contract/channel-messages.ts';
+import { type ChannelEnd, channelStart } from '../../../core/contract/channel-messages.ts';
 import { frameReader } from '../../../core/schema/read-message.ts';
-import { toldCommand } from '../../../core/rules/credentials/told-command.ts';
 import type { InstanceRecord } from '../../../core/model/instance.ts';
-import { parseDuration } from '../../../core/model/quantity.ts';
-import { received, redacted } from '../../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../../core/rejections/reject.ts';
 import type { Rejection } from '../../../core/rejections/rejection.ts';
 import type { INSTANCES } from '../../../core/operations/instances.ts';
@@ -16,21 +13,14 @@ import type { ReplyTo, RequestFor, SocketClient } from '../route.ts';
 import { agentUnreachable } from './agent-answers.ts';
 import { ClientChannel } from './client-channel.ts';
 import { carry } from './carry.ts';
+import { taskOf } from './channel-task.ts';
 import { runningInstance, unavailable } from './running-instance.ts';
 
 const START_MS = 10_000;
-const LONGEST_MS = 24 * 3_600_000;
 
 const readStart = frameReader(channelStart);
 
 type Request = RequestFor<typeof INSTANCES.channel>;
-
-/** What is asked of the agent, and what is written down of it. */
-interface Task {
-  readonly action: string;
-  readonly told: Readonly<Record<string, string>>;
-  readonly operation: ChannelOperation;
-}
 
 export function openChannelTo(
   admission: Admission,
@@ -129,39 +119,6 @@ class Conversation {
     });
     await store.commit(transaction);
   }
-}
-
-function taskOf(start: ChannelStart, instanceId: string): Task | Rejection {
-  const { command, tty, stdin, columns, rows, timeout } = start;
-  if (command.length === 0 || command[0] === '')
-    return reject('command_invalid', {
-      field: 'command',
-      received: redacted(command),
-      expected: 'at least one element, the first being the program',
-      why: 'The command is empty.',
-    });
-  const timeoutMs = timeout === undefined ? LONGEST_MS : parseDuration(timeout);
-  if (timeoutMs === undefined || timeoutMs < 1000 || timeoutMs > LONGEST_MS)
-    return reject('command_invalid', {
-      field: 'timeout',
-      received: received(timeout),
-      expected: 'a duration from 1s to 24h',
-      why: 'The timeout is not a duration in range.',
-    });
-  return {
-    action: 'deployment.exec',
-    told: { command: toldCommand(command) },
-    operation: {
-      kind: 'attach',
-      instanceId,
-      command,
-      tty,
-      input: stdin,
-      timeoutMs,
-      ...(columns === undefined ? {} : { columns }),
-      ...(rows === undefined ? {} : { rows }),
-    },
-  };
 }
 
 function notAStart(): Rejection {

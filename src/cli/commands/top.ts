@@ -1,0 +1,122 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { formatBytes, parseDuration } from '../../core/model/quantity.ts';
+import { type Client, named } from '../client.ts';
+import { type CommandBody, type Input, REMOTE_OPTIONS } from '../command.ts';
+import { EXIT } from '../exit-code.ts';
+import { usage } from '../failure.ts';
+import { textOf } from '../fields.ts';
+import type { Session } from '../session.ts';
+import { tableText } from '../table.ts';
+
+const WHAT = ['deployments', 'nodes', 'instances'] as const;
+const AT_ONCE = 8;
+const CLEAR = '\u001B[H\u001B[2J';
+
+interface Measured {
+  readonly id: string;
+  readonly deployment: string;
+  readonly node: string;
+  /** Percent of a core; absent: its agent has not measured it, or is connected to another control plane. */
+  readonly cpuPercent?: number;
+  readonly memoryBytes?: number;
+}
+
+export const top: CommandBody = {
+  description: [
+    'Shows how much processor and memory running instances take, as their agents measured it last: by deployment, by node or one by one. Processor is in cores.',
+    'In a terminal it is drawn again and again; Ctrl-C ends it.',
+  ],
+  parameters: [
+    {
+      term: '[what]',
+      description: `${WHAT.join(', ')}, or the name of a deployment. Default: deployments.`,
+      values: WHAT,
+    },
+  ],
+  options: [
+    { flags: '--interval <duration>', description: 'How often it is drawn.', default: '3s' },
+    { flags: '--once', description: 'Print it once.' },
+    ...REMOTE_OPTIONS,
+  ],
+  examples: [
+    { line: 'berth top', what: 'deployments' },
+    { line: 'berth top nodes', what: 'what each node is given to do' },
+    { line: 'berth top web --once', what: 'the instances of web' },
+  ],
+  run: async (session, input) => {
+    const { options } = input;
+    const everyMs = parseDuration(options.text('interval') ?? '3s');
+    if (everyMs === undefined || everyMs < 1000)
+      throw usage('--interval: expected a duration of at least 1s');
+    const { terminal } = session;
+    const isLive = terminal.live && !options.flag('once');
+    for (;;) {
+      const text = await drawn(session, input);
+      terminal.out(isLive ? `${CLEAR}${text}` : text);
+      if (!isLive) return EXIT.ok;
+      await pause(everyMs, undefined, { signal: session.interrupted });
+    }
+  },
+};
+
+async function drawn(
+  session: Session,
+  { parameters: [what = 'deployments'], options }: Input,
+): Promise<string> {
+  const client = session.client(options);
+  const isGroup = what === 'deployments' || what === 'nodes';
+  const measured = await measure(client, isGroup || what === 'instances' ? undefined : what);
+  const { style, live } = session.terminal;
+  const columns = live ? session.terminal.columns : undefined;
+  if (!isGroup)
+    return tableText(
+      ['INSTANCE', 'DEPLOYMENT', 'NODE', 'CPU', 'MEMORY'],
+      measured
+        .toSorted((one, other) => (other.cpuPercent ?? 0) - (one.cpuPercent ?? 0))
+        .map((one) => [one.id, one.deployment, one.node, ...figures([one])]),
+      style,
+      columns,
+    );
+  const groups = Map.groupBy(measured, (one) => (what === 'nodes' ? one.node : one.deployment));
+  return tableText(
+    [what === 'nodes' ? 'NODE' : 'DEPLOYMENT', 'INSTANCES', 'CPU', 'MEMORY'],
+    [...groups]
+      .toSorted(([one], [other]) => one.localeCompare(other))
+      .map(([name, members]) => [name, String(members.length), ...figures(members)]),
+    style,
+    columns,
+  );
+}
+
+function figures(members: readonly Measured[]): readonly [string, string] {
+  const known = members.filter(({ cpuPercent }) => cpuPercent !== undefined);
+  if (known.length === 0) return ['-', '-'];
+  const cpu = known.reduce((sum, { cpuPercent = 0 }) => sum + cpuPercent, 0);
+  const memory = known.reduce((sum, { memoryBytes = 0 }) => sum + memoryBytes, 0);
+  return [(cpu / 100).toFixed(2), formatBytes(memory)];
+}
+
+async function measure(client: Client, only: string | undefined): Promise<readonly Measured[]> {
+  const names =
+    only === undefined
+      ? (await client.list('GET /api/v1/deployments')).map(({ name }) => textOf(name))
+      : [only];
+  const found: Measured[] = [];
+  for (let at = 0; at < names.length; at += AT_ONCE) {
+    const lists = await Promise.all(
+      names
+        .slice(at, at + AT_ONCE)
+        .map((name) => client.list('GET /api/v1/deployments/{name}/instances', named(name))),
+    );
+    for (const one of lists.flat())
+      if (one.state === 'running')
+        found.push({
+          id: textOf(one.id),
+          deployment: textOf(one.deployment),
+          node: textOf(one.nodeId),
+          ...(one.usage?.cpuPercent === undefined ? {} : { cpuPercent: one.usage.cpuPercent }),
+          ...(one.usage?.memoryBytes === undefined ? {} : { memoryBytes: one.usage.memoryBytes }),
+        });
+  }
+  return found;
+}
