@@ -89,6 +89,47 @@ export function recommendedText(recommendation: Recommendation): string {
   return what === '' ? 'yours to do' : `${what} (not possible now)`;
 }
 
+type Watched = { readonly done: string } | { readonly failed: string } | { readonly note: string };
+
+/** Until the record says that it is over, one way or the other. */
+async function watchVolume(
+  session: Session,
+  client: Client,
+  { id, name }: { readonly id: string; readonly name: string },
+  timeoutMs: number,
+  judge: (record: Volume) => Watched,
+): Promise<ExitCode> {
+  const step = session.progress().step(name);
+  const deadline = performance.now() + timeoutMs;
+  try {
+    for (;;) {
+      const judged = judge(await client.record('GET /api/v1/dvm/volumes/{id}', { params: { id } }));
+      if ('done' in judged) {
+        step.done(judged.done);
+        return EXIT.ok;
+      }
+      if ('failed' in judged || performance.now() >= deadline) {
+        step.fail('failed' in judged ? judged.failed : `not within ${spanText(timeoutMs)}: ${judged.note}`);
+        session.terminal.err(`  ${session.next(`berth describe volume ${name}`)}\n`);
+        return EXIT.notHealthy;
+      }
+      step.note(judged.note);
+      await pause(POLL_MS, undefined, { signal: session.interrupted });
+    }
+  } catch (error) {
+    step.fail(
+      session.interrupted.aborted
+        ? 'not waited for any longer; it goes on without this program'
+        : 'could not be watched',
+    );
+    throw error;
+  }
+}
+
+function phaseText(record: Volume): string {
+  return [textOf(record.phase), textOf(record.message)].filter((word) => word !== '').join(': ');
+}
+
 /** Until it can be mounted. Copies may still be on their way then. */
 export async function waitUntilReady(
   session: Session,
@@ -98,36 +139,31 @@ export async function waitUntilReady(
 ): Promise<ExitCode> {
   // Nothing prepares one of the class object.
   if (textOf(volume.class) === 'object') return EXIT.ok;
-  const name = textOf(volume.name);
-  const step = session.progress().step(name);
-  const deadline = performance.now() + timeoutMs;
-  try {
-    for (;;) {
-      const record = await client.record('GET /api/v1/dvm/volumes/{id}', {
-        params: { id: textOf(volume.id) },
-      });
-      const phase = textOf(record.phase);
-      if (phase === 'Ready') {
-        step.done(`ready, ${whereText(record)}`);
-        return EXIT.ok;
-      }
-      const text = [phase, textOf(record.message)].filter((word) => word !== '').join(': ');
-      if (performance.now() >= deadline) {
-        step.fail(`not ready within ${spanText(timeoutMs)}: ${text}`);
-        session.terminal.err(`  ${session.next(`berth describe volume ${name}`)}\n`);
-        return EXIT.notHealthy;
-      }
-      step.note(text);
-      await pause(POLL_MS, undefined, { signal: session.interrupted });
-    }
-  } catch (error) {
-    step.fail(
-      session.interrupted.aborted
-        ? 'not waited for any longer; it is made without this program'
-        : 'could not be watched',
-    );
-    throw error;
-  }
+  const watched = { id: textOf(volume.id), name: textOf(volume.name) };
+  return watchVolume(session, client, watched, timeoutMs, (record) =>
+    textOf(record.phase) === 'Ready' ? { done: `ready, ${whereText(record)}` } : { note: phaseText(record) },
+  );
+}
+
+/** Until the node is the primary and ready, or the move was given up. */
+export async function waitUntilPromoted(
+  session: Session,
+  client: Client,
+  { node, ...watched }: { readonly id: string; readonly name: string; readonly node: string },
+  timeoutMs: number,
+): Promise<ExitCode> {
+  return watchVolume(session, client, watched, timeoutMs, (record) => {
+    const { switchover, switchoverFailed } = record;
+    if (textOf(record.primaryNodeId) === node)
+      return textOf(record.phase) === 'Ready' ? { done: `ready, on ${node}` } : { note: phaseText(record) };
+    if (switchover !== undefined)
+      return {
+        note: textOf(switchover.step) === 'stopping' ? 'what mounts it stops' : 'the last copy is made',
+      };
+    return {
+      failed: `stays ${whereText(record)}: ${textOf(switchoverFailed?.why) || 'the move was given up'}`,
+    };
+  });
 }
 
 function whereText(volume: Volume): string {

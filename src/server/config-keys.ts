@@ -513,6 +513,14 @@ export const CONFIG_KEYS = [
       'How long the primary of a volume with copies may write after its last answered report; a copy is promoted a third of it later at the earliest.',
   },
   {
+    path: 'dvm.lastCopy',
+    type: 'duration',
+    default: '30s',
+    minimum: 10,
+    description:
+      'How long the last copy of a volume whose primary is moved may take; then it stays where it is and what mounts it starts there again.',
+  },
+  {
     path: 'dvm.leasePort',
     type: 'integer',
     default: 0,

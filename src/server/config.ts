@@ -329,6 +329,7 @@ export interface Config {
   };
   readonly metricsOpen: boolean;
   readonly volumeLeaseMs: number;
+  readonly volumeLastCopyMs: number;
   readonly volumeLeasePort: number;
   readonly timers: {
     readonly heartbeatMs: number;
@@ -590,6 +591,7 @@ export function loadConfig(args: readonly string[], environment: NodeJS.ProcessE
     },
     metricsOpen: setting('metrics.open'),
     volumeLeaseMs: setting('dvm.lease'),
+    volumeLastCopyMs: setting('dvm.lastCopy'),
     volumeLeasePort: setting('dvm.leasePort'),
     timers: {
       heartbeatMs: setting('timers.heartbeat'),

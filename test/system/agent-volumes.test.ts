@@ -36,7 +36,7 @@ function volume(more: Partial<Primary> = {}): Primary {
   return { ...base, sizeBytes: 128 * MIB, leaseMs: LEASE_MS, copiesTo: [], ...more };
 }
 
-function gone({ leaseMs: _lease, copiesTo: _copies, ...kept }: AssignedVolume): AssignedVolume {
+function gone({ leaseMs: _lease, copiesTo: _copies, seal: _move, ...kept }: AssignedVolume): AssignedVolume {
   return { ...kept, role: 'gone' };
 }
 

@@ -135,6 +135,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   'node cordon': { valid: ['nowhere'], missing: 'node_not_found' },
   'node uncordon': { valid: ['nowhere'], missing: 'node_not_found' },
   'node rotate-key': { valid: ['nowhere'], missing: 'node_not_found' },
+  'volume promote': { valid: ['nothing', 'nowhere'], missing: 'volume_not_found' },
   'node drain': { valid: ['nowhere'], missing: 'node_not_found' },
   'node delete': { valid: ['nowhere', '-y'], missing: 'node_not_found' },
   'network show': { valid: [], wrong: format() },

@@ -4,6 +4,7 @@ import {
   CREDENTIAL_FEATURE,
   RELAY_PROOF_FEATURE,
   RENEWALS_FEATURE,
+  SEAL_FEATURE,
 } from '../../core/protocol/agent-protocol.ts';
 import { CONFINEMENT_FEATURE } from '../../core/model/confinement.ts';
 import { NETWORKS_FEATURE } from '../../core/model/network.ts';
@@ -39,6 +40,7 @@ export const AGENT_FEATURES: readonly string[] = [
   MESH_FEATURE,
   RENEWALS_FEATURE,
   CHANNELS_FEATURE,
+  SEAL_FEATURE,
 ];
 
 export function nodeFacts(

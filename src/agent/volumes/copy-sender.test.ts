@@ -48,7 +48,7 @@ const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 /** Runs until the link has been asked so often; answers what it was asked. */
 async function sent(
   copies: Changing,
-  answer: (count: number, copy: OutgoingCopy) => SendOutcome,
+  answer: (count: number, copy: OutgoingCopy) => SendOutcome | Promise<SendOutcome>,
   times: number,
 ): Promise<{ readonly parents: readonly (string | undefined)[]; readonly sender: CopySender }> {
   const parents: (string | undefined)[] = [];
@@ -102,6 +102,21 @@ describe('the sender of copies', () => {
       2,
     );
     expect(parents.slice(0, 2)).toEqual(['1.7', '1.5']);
+  });
+
+  it('keeps what was there when it began until the receiver has said what it has', async () => {
+    const before = [
+      { epoch: 2, sequence: 5 },
+      { epoch: 2, sequence: 7 },
+    ];
+    const missing = { ok: false, where: 'receiver', reason: 'parent_missing', message: '' } as const;
+    const late = async (): Promise<SendOutcome> => {
+      // Many rounds go by, each of which removes what nobody needs.
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      return { ...missing, have: ['2.5'] };
+    };
+    const { parents } = await sent(new Changing(before), (count) => (count === 1 ? late() : OK), 2);
+    expect(parents.slice(0, 2)).toEqual(['2.7', '2.5']);
   });
 
   it('falls back to a whole copy when a difference could not be used', async () => {

@@ -55,6 +55,8 @@ export class CopySender {
   readonly #stop = new AbortController();
   /** Until when the volume was known to be equal to this copy, on the monotonic clock. */
   readonly #equalMs = new Map<string, number>();
+  /** What was there when it began: until a target has said what it has, any of them may be what both have. */
+  #before: ReadonlySet<string> = new Set();
   #newest: Copy | undefined;
   #running: Promise<void> | undefined;
   #problem: string | undefined;
@@ -88,6 +90,14 @@ export class CopySender {
     });
   }
 
+  /** The newest copy and who has it; undefined: none was taken by this sender yet. */
+  newest(): { readonly sequence: number; readonly on: readonly string[] } | undefined {
+    const copy = this.#newest;
+    if (copy === undefined) return undefined;
+    const on = [...this.#targets.values()].filter(({ confirmed }) => isSameCopy(copy, confirmed));
+    return { sequence: copy.sequence, on: on.map(({ node }) => node) };
+  }
+
   async end(): Promise<void> {
     this.#stop.abort();
     await this.#running;
@@ -98,7 +108,9 @@ export class CopySender {
     const { copies, intervalMs, log, volumeId } = this.#options;
     let guess: CopyName | undefined;
     try {
-      guess = (await copies.list()).at(-1);
+      const there = await copies.list();
+      guess = there.at(-1);
+      this.#before = new Set(there.map(copyText));
     } catch (error) {
       log.warn('the copies of a volume cannot be listed', { volume: volumeId, problem: messageOf(error) });
     }
@@ -135,9 +147,10 @@ export class CopySender {
     if (performance.now() < target.retryAtMs) return;
     target.sending = copy;
     try {
-      const outcome = await this.#send(target, copy, target.confirmed ?? target.guess);
-      if (outcome.ok) this.#succeeded(target, copy);
-      else await this.#failed(target, outcome);
+      if (!(await this.#tried(target, copy)) && target.retryAtMs === 0) {
+        // Now it is known what the receiver has: a last copy is not to wait for the next round.
+        await this.#tried(target, copy);
+      }
     } catch (error) {
       await this.#failed(target, {
         ok: false,
@@ -150,6 +163,13 @@ export class CopySender {
       target.from = undefined;
       this.#options.onChange();
     }
+  }
+
+  async #tried(target: Target, copy: Copy): Promise<boolean> {
+    const outcome = await this.#send(target, copy, target.confirmed ?? target.guess);
+    if (outcome.ok) this.#succeeded(target, copy);
+    else await this.#failed(target, outcome);
+    return outcome.ok || this.#stop.signal.aborted;
   }
 
   async #send(target: Target, copy: Copy, from: CopyName | undefined): Promise<SendOutcome> {
@@ -218,7 +238,7 @@ export class CopySender {
       targets.some(({ sending, from }) => isSameCopy(copy, sending) || isSameCopy(copy, from));
     const isParent = (copy: CopyName): boolean =>
       targets.some(({ confirmed, guess }) => isSameCopy(copy, confirmed) || isSameCopy(copy, guess)) ||
-      (unsure && copy.epoch < this.#options.epoch);
+      (unsure && (copy.epoch < this.#options.epoch || this.#before.has(copyText(copy))));
     for (const copy of all) {
       if (isSameCopy(copy, this.#newest) || isFrom(copy) || (!tight && isParent(copy))) continue;
       await copies.drop(copy);

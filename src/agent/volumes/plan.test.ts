@@ -47,7 +47,10 @@ function held(step: VolumeStep, hold: Hold): Hold {
       return { kind: 'writing', volume: 'v', epoch: step.epoch, source: `/v/data-${step.epoch}` };
     case 'send':
       return hold.kind === 'writing' ? { ...hold, sender: 's' } : hold;
+    case 'seal':
+      return { kind: 'sealed', volume: 'v', epoch: step.epoch, attempt: step.attempt, sender: 's' };
     case 'endSending': {
+      if (hold.kind === 'sealed') return MOUNTED;
       if (hold.kind !== 'writing') return hold;
       const { sender: _ended, ...rest } = hold;
       return rest;
@@ -113,6 +116,9 @@ function words(steps: readonly VolumeStep[]): string {
 const AGAIN = 'ensureWatchdog resize holdLease makeWritable:any.1 lookAside send';
 const AS_COPY = 'resize demote checkReceiving';
 
+const SEAL: AssignedVolume = { ...REPLICATED, role: 'primary', epoch: 1, copiesTo: ['n2'], seal: 3 };
+const SEALED: Hold = { kind: 'sealed', volume: 'v', epoch: 1, attempt: 3, sender: 's' };
+
 const ROWS: readonly (readonly [string, World, string])[] = [
   [
     'the first order, with a lease',
@@ -124,6 +130,47 @@ const ROWS: readonly (readonly [string, World, string])[] = [
     'of one node: nothing to hold, and what an earlier class held is released',
     { order: PLAIN },
     'recall remember:primary.1 mount resize releaseLease makeWritable:any.1 lookAside send',
+  ],
+  [
+    'held still: the lease goes back, with its mount, before the last copy is taken',
+    { order: SEAL, record: recorded('primary'), hold: WRITING, leaseIsHeld: true },
+    'endSending fence mount seal',
+  ],
+  [
+    'held still, after a restart of the agent in the middle',
+    { order: SEAL, stored: recorded('primary'), leaseIsHeld: true },
+    'recall fence mount seal',
+  ],
+  ['held still already', { order: SEAL, record: recorded('primary'), hold: SEALED }, 'seal'],
+  [
+    'held still for another move: the copy is taken again',
+    { order: SEAL, record: recorded('primary'), hold: { ...SEALED, attempt: 2 } },
+    'endSending seal',
+  ],
+  [
+    'not held still while a container has it',
+    { order: SEAL, record: recorded('primary'), hold: WRITING, leaseIsHeld: true, inUse: true },
+    'refuse:volume_in_use',
+  ],
+  [
+    'not held still where it was never written',
+    { order: SEAL, record: recorded('replica'), hold: MOUNTED },
+    'refuse:volume_not_ready',
+  ],
+  [
+    'goes on where it was held still, with a lease',
+    { order: PRIMARY, record: recorded('primary'), hold: SEALED },
+    `endSending ${AGAIN}`,
+  ],
+  [
+    'does not go on without a lease',
+    { order: PRIMARY, record: recorded('primary'), hold: SEALED, lease: false },
+    'letGo',
+  ],
+  [
+    'becomes a copy after it was held still',
+    { order: { ...REPLICA, epoch: 2 }, record: recorded('primary'), hold: SEALED },
+    'remember:replica.2 endSending resize demote checkReceiving',
   ],
   ['a later pass', { order: PRIMARY, record: recorded('primary'), hold: WRITING }, AGAIN],
   [

@@ -44,8 +44,30 @@ export function planVolume(view: VolumeView): VolumeStep | undefined {
   return order.role === 'primary' ? planPrimary(view, engine) : planReplica(view, engine);
 }
 
+/**
+ * Held still, so that another node can take over without loss. The lease goes back before the last copy is taken: with the entry in
+ * the watchdog's file its mount goes, and what might still have it.
+ */
+function planSealed(view: VolumeView, engine: string, attempt: number): VolumeStep | undefined {
+  const { order, state, inUse, leaseIsHeld } = view;
+  const { epoch } = order;
+  if (metadataOf(state)?.role === 'replica')
+    return refuse('volume_not_ready', 'the volume was never written here under this epoch');
+  if (inUse) return refuse('volume_in_use', 'a container still has the volume');
+  const { hold } = state;
+  const isSealed = hold.kind === 'sealed' && hold.attempt === attempt && hold.epoch === epoch;
+  return (
+    remember(view, { role: 'primary', epoch, engine }) ??
+    (isSealed ? undefined : endSending(state)) ??
+    (leaseIsHeld ? { kind: 'fence' } : undefined) ??
+    mounted(view, engine) ??
+    once(view, { kind: 'seal', engine, epoch, attempt, targets: order.copiesTo ?? [] })
+  );
+}
+
 function planPrimary(view: VolumeView, engine: string): VolumeStep | undefined {
   const { order, state, leaseIsValid } = view;
+  if (order.seal !== undefined) return planSealed(view, engine, order.seal);
   const { epoch, sizeBytes } = order;
   const leased = isLeased(order);
   // A copy until it is known to have become more: should that be cut off, it must not go on with nothing.
@@ -58,8 +80,11 @@ function planPrimary(view: VolumeView, engine: string): VolumeStep | undefined {
   if (leased && !leaseIsValid) return state.hold.kind === 'nothing' ? undefined : { kind: 'letGo' };
   // A lease that came meanwhile begins another pass.
   if (view.done.has('letGo')) return undefined;
-  const sentUnder = state.hold.kind === 'writing' && senderOf(state) !== undefined ? state.hold.epoch : epoch;
+  const { hold } = state;
+  const sentUnder = hold.kind === 'writing' && hold.sender !== undefined ? hold.epoch : epoch;
   return (
+    // It goes on here after all.
+    (hold.kind === 'sealed' ? endSending(state) : undefined) ??
     (leased ? once(view, { kind: 'ensureWatchdog' }) : undefined) ??
     (sentUnder === epoch ? undefined : { kind: 'endSending' }) ??
     mounted(view, engine) ??

@@ -15,6 +15,9 @@ export function mountStateOf(order: AssignedVolume, state: LaneState, lease: Lea
     const message = `this node is no longer the primary of ${id}`;
     return { kind: 'lost', reason: 'volume_not_primary', message };
   }
+  if (order.role === 'primary' && order.seal !== undefined) {
+    return { kind: 'waits', reason: 'volume_not_ready', message: `volume ${id} moves to another node` };
+  }
   if (isLeased(order) && lease !== 'valid') {
     const reason = 'volume_not_ready';
     return lease === 'over'
@@ -38,6 +41,7 @@ export function observationOf(order: AssignedVolume, state: LaneState, lease: Le
   const isReady =
     role === 'primary' ? mountStateOf(order, state, lease).kind === 'ready' : volume !== undefined;
   const copies = senderOf(state)?.state() ?? [];
+  const sealed = sealedOf(order, state);
   return {
     volumeId: order.id,
     role,
@@ -46,8 +50,15 @@ export function observationOf(order: AssignedVolume, state: LaneState, lease: Le
     ...(volume?.shrinks === true ? { shrinkable: true } : {}),
     ...(role === 'replica' && state.copy !== undefined ? { copy: state.copy } : {}),
     ...(copies.length === 0 ? {} : { copies }),
+    ...(sealed && { sealed }),
     ...(state.diverged.length === 0 ? {} : { diverged: state.diverged }),
   };
+}
+
+function sealedOf(order: AssignedVolume, { hold }: LaneState): VolumeObservation['sealed'] {
+  if (hold.kind !== 'sealed' || order.role !== 'primary' || order.seal !== hold.attempt) return undefined;
+  const newest = hold.epoch === order.epoch ? hold.sender.newest() : undefined;
+  return newest && { attempt: hold.attempt, ...newest };
 }
 
 function progress(

@@ -22,6 +22,14 @@ export type Hold<Volume = unknown, Sender = unknown> =
       readonly source: string;
       readonly sender?: Sender;
     }
+  /** Nothing writes it, and nothing can: its last copy is brought to other nodes, for the move of that number. */
+  | {
+      readonly kind: 'sealed';
+      readonly volume: Volume;
+      readonly epoch: number;
+      readonly attempt: number;
+      readonly sender: Sender;
+    }
   /** A folder of the host, or memory (an empty source): none of its bytes are ours to keep. */
   | { readonly kind: 'outside'; readonly epoch: number; readonly source: string }
   | { readonly kind: 'removed' };
@@ -51,9 +59,11 @@ export function metadataOf({ record }: VolumeState): VolumeMetadata | undefined 
 }
 
 export function volumeOf<Volume>({ hold }: VolumeState<Volume>): Volume | undefined {
-  return hold.kind === 'mounted' || hold.kind === 'writing' ? hold.volume : undefined;
+  return hold.kind === 'mounted' || hold.kind === 'writing' || hold.kind === 'sealed'
+    ? hold.volume
+    : undefined;
 }
 
 export function senderOf<Sender>({ hold }: VolumeState<unknown, Sender>): Sender | undefined {
-  return hold.kind === 'writing' ? hold.sender : undefined;
+  return hold.kind === 'writing' || hold.kind === 'sealed' ? hold.sender : undefined;
 }

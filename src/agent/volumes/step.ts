@@ -29,7 +29,15 @@ export type VolumeStep =
       readonly epoch: number;
       readonly targets: readonly string[];
     }
-  /** Ends the writers of an earlier epoch. */
+  /** Nothing has it mounted any more: its last copy goes out. */
+  | {
+      readonly kind: 'seal';
+      readonly engine: string;
+      readonly epoch: number;
+      readonly attempt: number;
+      readonly targets: readonly string[];
+    }
+  /** Ends the writers of an earlier epoch, or those that are left when the lease is given back. */
   | { readonly kind: 'fence' }
   /** What was written here under an earlier epoch is kept aside. */
   | { readonly kind: 'demote' }

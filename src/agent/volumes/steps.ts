@@ -53,6 +53,9 @@ export class Refusal extends Error {
   }
 }
 
+/** The last copy is waited for: what was cut off is tried again soon. */
+const LAST_COPY_AGAIN_MS = 250;
+
 const unchanged: Change = (now) => now;
 
 function held(hold: Hold<OpenVolume, CopySender>): Change {
@@ -82,6 +85,7 @@ export async function inspectCopies(copies: SnapshotCopies): Promise<Change> {
 
 /** A state without its sender: nothing is sent before it is prepared again. */
 export function notSending(now: LaneState): LaneState {
+  if (now.hold.kind === 'sealed') return { ...now, hold: { kind: 'mounted', volume: now.hold.volume } };
   if (now.hold.kind !== 'writing') return now;
   const { sender: _ended, ...hold } = now.hold;
   return { ...now, hold };
@@ -180,6 +184,20 @@ const EXECUTORS: { readonly [Kind in VolumeStep['kind']]: Executor<Kind> } = {
 
   send: ({ engine, epoch, targets }, bench) => Promise.resolve(sending(bench, engine, epoch, targets)),
 
+  seal: ({ engine, epoch, attempt, targets }, bench) => {
+    const { hold } = bench.state;
+    const volume = mountedVolume(bench);
+    if (hold.kind === 'sealed') {
+      hold.sender.setTargets(targets);
+      return Promise.resolve(unchanged);
+    }
+    const sender = senderFor(bench, volume, engine, epoch, LAST_COPY_AGAIN_MS);
+    if (sender === undefined)
+      throw new Refusal('volume_engine_absent', 'the engine of the volume makes no copies');
+    sender.setTargets(targets);
+    return Promise.resolve(held({ kind: 'sealed', volume, epoch, attempt, sender }));
+  },
+
   fence: async (_step, { tools: { leases }, place, unwatchLease }) => {
     unwatchLease();
     const entry = leases.held(place.id);
@@ -226,33 +244,36 @@ const EXECUTORS: { readonly [Kind in VolumeStep['kind']]: Executor<Kind> } = {
   },
 };
 
-/** One sender for an epoch; what it sends to changes with the orders. */
-function sending(
-  { tools, place, state }: VolumeBench,
+function senderFor(
+  { tools, place }: VolumeBench,
+  volume: OpenVolume,
   engine: string,
   epoch: number,
-  targets: readonly string[],
-): Change {
-  const { hold } = state;
-  if (hold.kind !== 'writing') return unchanged;
-  const { volume } = hold;
+  everyMs: number,
+): CopySender | undefined {
   const { copies } = volume;
-  if (copies === undefined || (targets.length === 0 && hold.sender === undefined)) return unchanged;
-  const { copyIntervalMs, link, log, onChange, engines } = tools;
+  if (copies === undefined) return undefined;
+  const { link, log, onChange, engines } = tools;
   const leastMs = engines.find(({ name }) => name === engine)?.leastIntervalMs ?? 0;
-  const sender =
-    hold.sender ??
-    new CopySender({
-      volumeId: place.id,
-      engine,
-      epoch,
-      volume,
-      copies,
-      intervalMs: Math.max(copyIntervalMs, leastMs),
-      link,
-      log,
-      onChange: () => onChange(place.id),
-    });
+  return new CopySender({
+    volumeId: place.id,
+    engine,
+    epoch,
+    volume,
+    copies,
+    intervalMs: Math.max(everyMs, leastMs),
+    link,
+    log,
+    onChange: () => onChange(place.id),
+  });
+}
+
+/** One sender for an epoch; what it sends to changes with the orders. */
+function sending(bench: VolumeBench, engine: string, epoch: number, targets: readonly string[]): Change {
+  const { hold } = bench.state;
+  if (hold.kind !== 'writing' || (targets.length === 0 && hold.sender === undefined)) return unchanged;
+  const sender = hold.sender ?? senderFor(bench, hold.volume, engine, epoch, bench.tools.copyIntervalMs);
+  if (sender === undefined) return unchanged;
   sender.setTargets(targets);
   return (now) => (now.hold.kind === 'writing' ? { ...now, hold: { ...now.hold, sender } } : now);
 }

@@ -170,7 +170,9 @@ export class Volumes {
 
   /** A container has gone: what waited for that may go on. */
   wake(): void {
-    for (const kept of this.#kept.values()) if (kept.order.role === 'gone') kept.wake();
+    for (const kept of this.#kept.values())
+      if (kept.order.role === 'gone' || (kept.order.role === 'primary' && kept.order.seal !== undefined))
+        kept.wake();
   }
 
   mountState(volumeId: string): MountState {

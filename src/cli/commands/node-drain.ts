@@ -15,23 +15,47 @@ const SETTLED_MS = 5_000;
 
 function movableLines({ movable = [] }: DrainReport, style: Style): readonly string[] {
   return movable.map(({ deployment, to, how, why }) => {
-    const first = how === 'stop-first' ? `, stops first: ${textOf(why)}` : '';
+    const first = how === 'start-first' ? '' : `, stops first: ${textOf(why)}`;
     return `  ${style.green('moves:')} ${textOf(deployment)} to ${textOf(to)}${first}`;
   });
 }
 
-function blockedLines({ blocked = [] }: DrainReport, style: Style): readonly string[] {
-  return blocked.map(
-    ({ deployment, why }) => `  ${style.yellow('stays:')} ${textOf(deployment)}: ${textOf(why)}`,
-  );
+/** Instances, and the primaries of volumes that nothing here mounts. */
+function blockedLines({ blocked = [], volumes = [] }: DrainReport, style: Style): readonly string[] {
+  return [
+    ...blocked.map(({ deployment, why }) => ({ what: deployment, why })),
+    ...unmounted({ blocked, volumes }),
+  ].map(({ what, why }) => `  ${style.yellow('stays:')} ${textOf(what)}: ${textOf(why)}`);
+}
+
+/** Volumes that stay and that no instance names in its reason. */
+function unmounted({ blocked = [], volumes = [] }: DrainReport) {
+  return volumes.flatMap(({ volume, to, why }) => {
+    const what = `volume ${textOf(volume)}`;
+    const isNamed = blocked.some((one) => textOf(one.why).includes(`${what}:`));
+    return to !== undefined || isNamed ? [] : [{ what, why }];
+  });
+}
+
+function staying(report: DrainReport): number {
+  return (report.blocked ?? []).length + unmounted(report).length;
+}
+
+function underWay({ movable = [], volumes = [], stopping = 0 }: DrainReport): number {
+  return movable.length + volumes.filter(({ to }) => to !== undefined).length + stopping;
 }
 
 /** What a drain has not moved yet, whether or not it can. */
-function leftText({ movable = [], blocked = [], stopping = 0 }: DrainReport): string {
+function leftText(report: DrainReport): string {
+  const { movable = [], volumes = [], stopping = 0 } = report;
+  const moving = volumes.flatMap(({ volume, to }) =>
+    to === undefined ? [] : [`volume ${textOf(volume)} to ${textOf(to)}`],
+  );
   const parts = [
     movable.length > 0 ? `${movable.length} to move` : '',
+    ...moving,
     stopping > 0 ? `${stopping} stopping` : '',
-    blocked.length > 0 ? `${blocked.length} cannot move` : '',
+    staying(report) > 0 ? `${staying(report)} cannot move` : '',
   ].filter((part) => part !== '');
   return parts.join(', ');
 }
@@ -53,20 +77,14 @@ async function waitUntilEmpty(
   try {
     for (;;) {
       const report = await reportOf(client, name);
-      const { movable = [], blocked = [], stopping = 0 } = report;
       const text = leftText(report);
-      const isMoving = movable.length > 0 || stopping > 0;
       if (text === '') {
         step.done('nothing is left on it');
         return EXIT.ok;
       }
       const now = performance.now();
-      if (isMoving) settled = now;
-      if (
-        report.draining !== true ||
-        now >= deadline ||
-        (blocked.length > 0 && now - settled >= SETTLED_MS)
-      ) {
+      if (underWay(report) > 0) settled = now;
+      if (report.draining !== true || now >= deadline || now - settled >= SETTLED_MS) {
         const why = now >= deadline ? ` after ${spanText(timeoutMs)}` : '';
         step.fail(report.draining === true ? `${text}${why}` : `the drain was ended: ${text}`);
         const { err, errStyle } = session.terminal;
@@ -117,11 +135,11 @@ export const drainCommand: Subcommand = {
     const report = dryRun
       ? await reportOf(client, name)
       : await client.record('POST /api/v1/nodes/{name}/drain', named(name));
-    const { movable = [], blocked = [] } = report;
+    const { movable = [] } = report;
     const does = dryRun ? 'would be drained' : 'is being drained';
-    out(`node/${name} ${does}: ${movable.length} can move, ${blocked.length} cannot\n`);
+    out(`node/${name} ${does}: ${movable.length} can move, ${staying(report)} cannot\n`);
     for (const line of [...movableLines(report, style), ...blockedLines(report, style)]) out(`${line}\n`);
-    if (dryRun) return blocked.length > 0 ? EXIT.notHealthy : EXIT.ok;
+    if (dryRun) return staying(report) > 0 ? EXIT.notHealthy : EXIT.ok;
     if (options.flag('wait')) return waitUntilEmpty(session, client, name, timeoutMs);
     session.terminal.err(`${session.next(`berth describe node ${name}`)}\n`);
     return EXIT.ok;

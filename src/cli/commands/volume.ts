@@ -19,7 +19,7 @@ import { alterationLines, warningLines } from '../plan-view.ts';
 import { resourceOf } from '../resources/index.ts';
 import { VOLUME_COPIES, VOLUME_SNAPSHOTS } from '../resources/volumes.ts';
 import type { Session } from '../session.ts';
-import { deleteVolume, findVolume, tenantOf, waitUntilReady } from '../volumes.ts';
+import { deleteVolume, findVolume, tenantOf, waitUntilPromoted, waitUntilReady } from '../volumes.ts';
 import { timeoutOf } from '../waiting.ts';
 import { wholeNumber } from './run.ts';
 
@@ -214,6 +214,30 @@ const removeReplica: Subcommand = {
   },
 };
 
+const promote: Subcommand = {
+  name: 'promote',
+  summary: 'Move the primary to a node with a live copy',
+  description: [
+    'Moves the primary of a replicated volume as planned, without loss: what mounts it stops, the last copy is made, and the other node takes over; what mounts it starts there. If the last copy is not made in time everything stays where it was, and the command says so and ends with status 4.',
+  ],
+  parameters: [NAME, { term: '<node>', description: 'The node that takes over.' }],
+  options: [
+    { flags: '--no-wait', description: 'End as soon as the move has begun.' },
+    { flags: '--timeout <duration>', description: 'How long to wait for it.', default: '5m' },
+    ...REMOTE_OPTIONS,
+  ],
+  examples: [{ line: 'berth volume promote pg-data berlin-2', what: 'before maintenance of its machine' }],
+  run: async (session, { parameters: [name = '', node = ''], options }) => {
+    const timeoutMs = timeoutOf(options);
+    const client = session.client(options);
+    const { id = '' } = await findVolume(client, name);
+    await client.record('POST /api/v1/dvm/volumes/{id}/promote', { params: { id }, body: { node_id: node } });
+    session.terminal.out(`volume/${name} moves to ${node}\n`);
+    if (!options.unlessDenied('wait')) return EXIT.ok;
+    return waitUntilPromoted(session, client, { id, name, node }, timeoutMs);
+  },
+};
+
 const remove: Subcommand = {
   name: 'delete',
   summary: 'Delete a volume with its bytes',
@@ -254,6 +278,7 @@ export const volume: CommandBody = {
     replicas,
     addReplica,
     removeReplica,
+    promote,
     snapshots,
     remove,
   ],

@@ -63,6 +63,19 @@ export const replicaBody = shape({
   required: ['node_id'],
 });
 
+export const promoteBody = shape({
+  type: 'object',
+  fields: {
+    node_id: {
+      type: 'string',
+      form: NODE_NAME,
+      description: 'A node with a live copy of the volume.',
+      ownCode: 'node_not_a_placement_candidate',
+    },
+  },
+  required: ['node_id'],
+});
+
 export const applyBody = shape({
   type: 'object',
   fields: {

@@ -22,6 +22,15 @@ function messageOf(record: VolumeRecord, primary: SeenVolume | undefined): { mes
   return message === undefined ? {} : { message };
 }
 
+function moves({
+  switchover,
+  switchoverFailed,
+}: VolumeRecord): Pick<Volume, 'switchover' | 'switchoverFailed'> {
+  if (switchover === undefined) return switchoverFailed === undefined ? {} : { switchoverFailed };
+  const { to, step, by, since } = switchover;
+  return { switchover: { to, step, by, since } };
+}
+
 /** What nobody has measured yet is null. */
 export function volumeView(
   record: VolumeRecord,
@@ -56,6 +65,7 @@ export function volumeView(
     accessMode: record.accessMode,
     ...(record.hostPath === undefined ? {} : { hostPath: record.hostPath }),
     epoch: record.epoch,
+    ...moves(record),
     createdAt: record.createdAt,
     consumers: consumersOf(claims),
   });

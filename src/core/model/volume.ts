@@ -14,6 +14,25 @@ export interface VolumeReplica {
   readonly misplaced?: string;
 }
 
+/**
+ * A planned move of the primary. `stopping`: everything that mounts it ends; `copying`: the old primary gave its lease back and makes
+ * the last copy; then `to` takes over under the next epoch. Until that is stored the old primary is the only one, and can go on.
+ */
+export interface VolumeSwitchover {
+  /** What an agent says counts for this one only. */
+  readonly attempt: number;
+  readonly to: NodeName;
+  readonly step: 'stopping' | 'copying';
+  readonly by: 'drain' | 'request';
+  readonly since: string;
+}
+
+/** One that was given up: the old primary goes on. */
+export interface FailedSwitchover extends Pick<VolumeSwitchover, 'to' | 'by'> {
+  readonly why: string;
+  readonly at: string;
+}
+
 /** What is wanted is written by admission, where it is kept and how it stands by the volumes controller. */
 export interface VolumeRecord {
   readonly id: VolumeId;
@@ -37,6 +56,11 @@ export interface VolumeRecord {
   readonly epoch: number;
   /** How long the primary of this epoch may write after its last answered report. */
   readonly leaseMs: number;
+  readonly switchover?: VolumeSwitchover;
+  /** How many there were. */
+  readonly switchovers?: number;
+  /** The last one, if it was given up; the same drain does not try again. */
+  readonly switchoverFailed?: FailedSwitchover;
   readonly createdAt: string;
   /** Absent while something mounts it. */
   readonly unmountedSince?: string;

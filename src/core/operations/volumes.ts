@@ -1,6 +1,6 @@
 import { snapshot, volume, volumeWritten } from '../contract/answers/volume.ts';
 import { listOf } from '../contract/answers/field-shapes.ts';
-import { replicaBody, volumeBody } from '../contract/volume-body.ts';
+import { promoteBody, replicaBody, volumeBody } from '../contract/volume-body.ts';
 import { ALL, LIST_QUERY } from './queries.ts';
 import { operation } from './operation.ts';
 
@@ -74,6 +74,30 @@ export const VOLUMES = {
     success: {
       status: 200,
       description: 'Deleting; the record goes when every node has removed its bytes.',
+      answer: volumeWritten,
+    },
+  }),
+  promote: operation({
+    method: 'POST',
+    path: '/api/v1/dvm/volumes/{id}/promote',
+    summary: 'Move the primary of a replicated volume to a node with a live copy, without loss',
+    tag: 'Volumes',
+    permission: 'volumes.manage',
+    tenant: 'credential',
+    body: { shape: promoteBody },
+    codes: [
+      'volume_binding_unavailable',
+      'volume_not_found',
+      'volume_not_replicated',
+      'volume_not_ready',
+      'volume_promote_refused',
+      'node_candidates_unresolvable',
+      'node_not_a_placement_candidate',
+    ],
+    success: {
+      status: 200,
+      description:
+        'The volume; its switchover says how far it is. What mounts it stops meanwhile, and starts on the new primary.',
       answer: volumeWritten,
     },
   }),

@@ -181,6 +181,11 @@ const volume = message({
         MAX_COPIES,
       ),
     ),
+    /** Of a primary that holds still: for which move, its last copy, and the nodes that have it. */
+    sealed: optional({
+      type: 'object',
+      fields: { attempt: integer, sequence: integer, on: listOf(nodeName, MAX_COPIES) },
+    }),
     /** Bytes of an earlier primary's time that no copy had, kept aside read-only under that epoch. */
     diverged: optional(listOf({ type: 'object', fields: { epoch: integer, path: humanText } }, MAX_COPIES)),
   },

@@ -67,6 +67,9 @@ export const CHANNELS_FEATURE = 'channels';
 /** Feature of an agent that saves `anchors`. */
 export const ANCHORS_FEATURE = 'anchors';
 
+/** Feature of an agent that gives a volume's lease back and makes its last copy, so that another node takes over without loss. */
+export const SEAL_FEATURE = 'volume_seal';
+
 /** In this header of a request for a relay: base64 of the Ed25519 signature over `relayText`. */
 export const PROOF_HEADER = 'berth-proof';
 

@@ -150,7 +150,10 @@ const volumeFields = {
   /** `bind` only; the agent refuses what is not under its own roots. */
   hostPath: optional(serverText),
 } as const;
-const copyOnly = { type: 'object', fields: { ...volumeFields, copiesTo: absent, leaseMs: absent } } as const;
+const copyOnly = {
+  type: 'object',
+  fields: { ...volumeFields, copiesTo: absent, leaseMs: absent, seal: absent },
+} as const;
 
 /**
  * What this node keeps of a volume. Absence from an assignment never removes bytes; `gone` is the order to.
@@ -171,6 +174,11 @@ const volume = message({
          * was answered by a `lease`. When this runs out its writers are killed, by the watchdog if the agent is gone.
          */
         leaseMs: optional(count),
+        /**
+         * It is to move to another node: end what still has it mounted, give the lease back, make the last copy and say who has
+         * it. The number is that of the move; without it what was held still goes on.
+         */
+        seal: optional(count),
       },
     },
     replica: copyOnly,

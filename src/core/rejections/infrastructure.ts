@@ -295,6 +295,20 @@ export const infrastructureCodes = entries({
     corrected: 'POST /api/v1/tenants/shop/volumes/vol_01jdexample/replicas\n\n{ "node_id": "berlin-2" }',
     origin: 'extension',
   },
+  volume_promote_refused: {
+    status: 409,
+    field: 'node_id',
+    title: 'The primary of the volume cannot be moved to this node now.',
+    cause:
+      'A planned move stops what mounts the volume, makes the last copy and starts it again on the other node. It is not begun when it could not end well: the node has no copy that is live, takes no new work, or what mounts the volume could not run there; a run of a job or a rollout that is under way would be cut off; or another move of the volume is under way. The reason is named.',
+    accepted:
+      'an enrolled node, open for new work, with a live copy of the volume, where everything that mounts the volume can run',
+    failing:
+      'POST /api/v1/dvm/volumes/vol_01jdexample/promote      berlin-3 has no copy\n\n{ "node_id": "berlin-3" }',
+    corrected:
+      'POST /api/v1/dvm/volumes/vol_01jdexample/promote      berlin-2 has a live copy\n\n{ "node_id": "berlin-2" }',
+    origin: 'extension',
+  },
   volume_not_replicated: {
     status: 409,
     field: 'id',

@@ -14,6 +14,8 @@ export interface VolumeRequirement {
   readonly access: 'write' | 'read' | 'local';
   /** Empty: no node can serve the mount at present. */
   readonly nodes: readonly NodeName[];
+  /** Its move away was given up: what mounts it starts there again, although the node is closed to new work. */
+  readonly stays?: boolean;
 }
 
 /** A network that the container is attached to; without a node it is gone. */
@@ -96,5 +98,7 @@ export function volumeRequirement(volume: VolumeRecord, mount: VolumeMount): Vol
     return primary.length === 0 ? undefined : { volume: volume.name, access: 'local', nodes: primary };
   }
   // A copy is replaced by the next one while it would be read, see docs/decisions/0026-volume-readers.md.
-  return { volume: volume.name, access: mount.readOnly ? 'read' : 'write', nodes: primary };
+  const stays = volume.switchoverFailed !== undefined;
+  const access = mount.readOnly ? 'read' : 'write';
+  return { volume: volume.name, access, nodes: primary, ...(stays && { stays }) };
 }

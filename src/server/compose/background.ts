@@ -33,6 +33,7 @@ function composeControllers(base: Base, leases: LeaseRepeater | undefined) {
     regions: config.regions,
     unstated: config.residencyUnstated,
     volumeLeaseMs: config.volumeLeaseMs,
+    volumeLastCopyMs: config.volumeLastCopyMs,
     network: config.network,
     ...(leases && { repeatedLeases: leases }),
     scaling: {

@@ -34,7 +34,7 @@ function networkRequirements(tenant: TenantStore, spec: Workload): readonly Netw
 }
 
 function volumeRequirements(tenant: TenantStore, spec: Workload): readonly VolumeRequirement[] {
-  return (spec.volumes ?? []).flatMap((mount) => {
+  return (spec.volumes ?? []).flatMap((mount): readonly VolumeRequirement[] | VolumeRequirement => {
     const volume = tenant.get('volumes', idOf('volumes', mount.volumeId))?.record;
     // Admission saw the volume; if it is gone since, no node can serve the mount.
     if (volume === undefined) return [{ volume: mount.volumeId, access: 'local' as const, nodes: [] }];

@@ -11,14 +11,15 @@ import { idOf } from '../store/record-ids.ts';
 import type { TenantStore } from '../store/store.ts';
 import { refused, type RefusedNode, supposing } from './explanation.ts';
 import type { TenantClusters } from './tenant-clusters.ts';
+import { type VolumeMove, volumeMoves } from './volume-moves.ts';
 
 export interface DrainReport {
   readonly movable: readonly {
     readonly instance: InstanceId;
     readonly deployment: string;
     readonly to: NodeName;
-    /** Whether its successor is there before it stops. */
-    readonly how: 'start-first' | 'stop-first';
+    /** Whether its successor is there before it stops; `switchover`: its volume moves along, and it stops meanwhile. */
+    readonly how: 'start-first' | 'stop-first' | 'switchover';
     readonly why?: string;
   }[];
   readonly blocked: readonly {
@@ -27,6 +28,8 @@ export interface DrainReport {
     readonly why: string;
     readonly nodes: readonly RefusedNode[];
   }[];
+  /** Primaries that are there: where each moves to, or why it stays. */
+  readonly volumes: readonly VolumeMove[];
   /** Ordered to stop and not gone yet. */
   readonly stopping: number;
 }
@@ -45,6 +48,7 @@ export function drainReport(clusters: TenantClusters, tenant: TenantStore, node:
   const leaving = there.filter((record) => record.wanted === 'run');
   const movable: DrainReport['movable'][number][] = [];
   const blocked: DrainReport['blocked'][number][] = [];
+  const volumes = volumeMoves(clusters, tenant, node);
   return supposing(cluster, [], (suppose) => {
     for (const record of leaving) {
       const { id, deployment } = record;
@@ -57,6 +61,17 @@ export function drainReport(clusters: TenantClusters, tenant: TenantStore, node:
       const kind = record.canary === true ? 'canaries' : 'deployments';
       const spec = tenant.get(kind, idOf(kind, owner.name))?.record.spec;
       if (spec === undefined) continue;
+      const mounted = new Set(spec.volumes?.map(({ volumeId }) => volumeId));
+      const along = volumes.filter(({ volumeId }) => mounted.has(volumeId));
+      if (along.length > 0) {
+        const held = along.find(({ to }) => to === undefined);
+        const [first] = along;
+        const why = along.map((move) => `volume ${move.volume}: ${move.why}`).join('; ');
+        if (held === undefined && first?.to !== undefined)
+          movable.push({ instance: id, deployment, to: first.to, how: 'switchover', why });
+        else blocked.push({ instance: id, deployment, why, nodes: [] });
+        continue;
+      }
       const request = {
         ...clusters.request(tenant.tenantId, spec),
         exclude: new Map([[node, 'it is being drained']]),
@@ -69,7 +84,7 @@ export function drainReport(clusters: TenantClusters, tenant: TenantStore, node:
       const { summary, nodes } = explain(cluster, request);
       blocked.push({ instance: id, deployment, why: summary, nodes: nodes.map(refused) });
     }
-    return { movable, blocked, stopping: there.length - leaving.length };
+    return { movable, blocked, volumes, stopping: there.length - leaving.length };
   });
 }
 

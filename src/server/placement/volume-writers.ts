@@ -11,7 +11,7 @@ function writtenBy(spec: Pick<Workload, 'volumes'> | undefined): readonly string
 
 /**
  * It mounts a volume whose primary is elsewhere by now: the node was fenced before that was decided, and with the mount its writers
- * and its readers ended.
+ * and its readers ended. Or one whose primary is about to move, for which all of them have to end first.
  */
 export function isFenced(
   tenant: TenantStore,
@@ -19,8 +19,34 @@ export function isFenced(
   { nodeId }: InstanceRecord,
 ): boolean {
   return (spec?.volumes ?? []).some(({ volumeId }) => {
-    const primary = tenant.get('volumes', idOf('volumes', volumeId))?.record.primaryNodeId;
-    return primary !== undefined && primary !== nodeId;
+    const volume = tenant.get('volumes', idOf('volumes', volumeId))?.record;
+    if (volume?.primaryNodeId === undefined) return false;
+    return volume.primaryNodeId !== nodeId || volume.switchover !== undefined;
+  });
+}
+
+/** The move of its volume away from there was given up: a drain that stopped it again and again would help nobody. */
+export function staysWithVolume(
+  tenant: TenantStore,
+  spec: Pick<Workload, 'volumes'> | undefined,
+  { nodeId }: InstanceRecord,
+): boolean {
+  return (spec?.volumes ?? []).some(({ volumeId }) => {
+    const volume = tenant.get('volumes', idOf('volumes', volumeId))?.record;
+    return volume?.primaryNodeId === nodeId && volume.switchoverFailed !== undefined;
+  });
+}
+
+/** While its volume moves to another node nothing new mounts it: it starts where the volume is afterwards. */
+export function moveGates(
+  tenant: TenantStore,
+  spec: Pick<Workload, 'name' | 'volumes'>,
+): readonly ClosedGate[] {
+  return (spec.volumes ?? []).flatMap(({ volumeId }) => {
+    const volume = tenant.get('volumes', idOf('volumes', volumeId))?.record;
+    if (volume?.switchover === undefined) return [];
+    const message = `waiting for volume ${volume.name}, which moves to ${volume.switchover.to}`;
+    return [{ dependency: spec.name, message }];
   });
 }
 

@@ -21,6 +21,8 @@ import { VolumesController } from './volumes/volumes.ts';
 
 export { systemTimers } from './timers.ts';
 
+const LAST_COPY_MS = 30_000;
+
 export interface ControllersOptions extends ControllerDeps {
   readonly controlPlaneNode?: NodeName;
   readonly parseSchedule: ParseSchedule;
@@ -35,6 +37,8 @@ export interface ControllersOptions extends ControllerDeps {
   readonly unstated?: UnstatedCountry;
   /** For epochs that begin from now on. */
   readonly volumeLeaseMs: number;
+  /** Absent: half a minute. */
+  readonly volumeLastCopyMs?: number;
   /** Whether the lease of this process is certainly still valid for the others. */
   readonly certain?: () => boolean;
   readonly agesElsewhere?: VolumeSettings['agesElsewhere'];
@@ -84,6 +88,7 @@ export function createControllers(options: ControllersOptions): Controllers {
   );
   const volumes = new VolumesController(options, {
     leaseMs: options.volumeLeaseMs,
+    lastCopyMs: options.volumeLastCopyMs ?? LAST_COPY_MS,
     ...(options.certain && { certain: options.certain }),
     ...(options.repeatedLeases && { repeatedLeases: options.repeatedLeases }),
     ...(options.agesElsewhere && { agesElsewhere: options.agesElsewhere }),

@@ -47,6 +47,17 @@ function copyOf(
   };
 }
 
+function promoteTo(
+  fields: Parameters<typeof plantVolume>[1],
+  node: (stage: Stage) => string | Promise<string>,
+): Ask {
+  return async (stage) => {
+    const id = await plantVolume(stage, fields);
+    const options = { body: { node_id: await node(stage) } };
+    return { method: 'POST', path: `/api/v1/dvm/volumes/${id}/promote`, options };
+  };
+}
+
 async function spare(stage: Stage): Promise<string> {
   const name = stage.fresh('spare');
   await plantNode(stage, name);
@@ -243,6 +254,19 @@ export const volumeCases: readonly Case[] = [
       });
       return post({ ...reading(volumeId), ...within('DE') })(stage);
     },
+  }),
+  ...refused('volume_promote_refused', 'node_id', {
+    'without a copy': promoteTo({}, spare),
+    'a copy that is behind': async (stage) => {
+      const node = await spare(stage);
+      return promoteTo(
+        { copies: 1, replicas: [{ nodeId: node as NodeName, state: 'syncing' }] },
+        () => node,
+      )(stage);
+    },
+  }),
+  ...inside('volume_promote_refused', {
+    'the primary itself': promoteTo({}, (stage) => `keeper-${stage.tenant.slug}`),
   }),
   ...inside('volume_replica_conflict', { 'a node of its own': copyOf({}, spare) }),
   ...refused('volume_snapshot_not_implemented', 'snapshots', {

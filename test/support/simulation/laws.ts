@@ -88,7 +88,10 @@ export class SimulationLaws {
   #judgeStops(name: string, stopped: ReadonlySet<string>, seen: TenantStore): void {
     const deployment = seen.get('deployments', idOf('deployments', name))?.record;
     if (stopped.size === 0 || deployment === undefined) return;
-    const { replicas, update } = deployment.spec;
+    const { replicas, update, volumes = [] } = deployment.spec;
+    // What mounts a volume that moves as planned ends first: there must not be two writers.
+    if (volumes.some(({ volumeId }) => seen.get('volumes', idOf('volumes', volumeId))?.record.switchover))
+      return;
     const floor = replicas === 0 ? 0 : Math.max(1, replicas - (update?.maxUnavailable ?? 0));
     const healthy = seen
       .collection('instances')

@@ -194,6 +194,7 @@ export class SimulatedPlane {
       platform: 'linux/amd64',
       labels: {},
       volumeEngines: ['btrfs'],
+      features: ['volume_seal'],
       ...facts,
     };
     const dependencies = { store: this.store, journal: this.#journal, regions: DEFAULT_REGIONS };

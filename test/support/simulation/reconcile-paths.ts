@@ -359,6 +359,23 @@ export const RECONCILE_PATHS: readonly ReconcilePath[] = [
     againMs: startGraceMs + failAfterMs + fencedAfterMs({ leaseMs: LEASE_MS }),
   },
   {
+    name: 'volume moved by a drain, and back',
+    setup: writer,
+    begins: volumeUnsettled,
+    stages: [
+      {
+        act: (world) => world.alterNode(FIRST_PRIMARY, { schedulable: false, draining: true }),
+        until: (world) =>
+          volumeOf(world)?.primaryNodeId === FIRST_PRIMARY ? 'not moved' : left(world, FIRST_PRIMARY),
+      },
+      {
+        act: (world) => world.alterNode(FIRST_PRIMARY, { schedulable: true, draining: false }),
+        until: volumeUnsettled,
+      },
+    ],
+    againMs: 30_000,
+  },
+  {
     name: 'volume deleted',
     setup: (world) => createVolume(world, 1),
     begins: volumeUnsettled,

@@ -38,7 +38,7 @@ export class SimulatedVolumes {
     const { id, role } = assigned;
     const before = this.#kept.get(id);
     if ((before?.assigned.epoch ?? 0) > assigned.epoch) return;
-    if (role !== 'primary') this.#around.fence(id);
+    if (role !== 'primary' || assigned.seal !== undefined) this.#around.fence(id);
     if (role === 'gone') this.#kept.delete(id);
     else this.#kept.set(id, { ...before, assigned });
   }
@@ -56,9 +56,11 @@ export class SimulatedVolumes {
     });
   }
 
-  #mayWrite({ role, leaseMs }: AssignedVolume): boolean {
+  #mayWrite({ role, leaseMs, seal }: AssignedVolume): boolean {
     return (
-      role === 'primary' && (leaseMs === undefined || this.#around.time.monotonicMs() < this.#leasedUntilMs)
+      role === 'primary' &&
+      seal === undefined &&
+      (leaseMs === undefined || this.#around.time.monotonicMs() < this.#leasedUntilMs)
     );
   }
 
@@ -78,7 +80,12 @@ export class SimulatedVolumes {
         epoch,
         state: 'ready',
       } as const;
-      if (role === 'primary') return { ...seen, copies: this.#copies(assigned) };
+      if (role === 'primary') {
+        const copies = this.#copies(assigned);
+        const on = copies.flatMap(({ nodeId, state }) => (state === 'live' ? [nodeId] : []));
+        const { seal: attempt } = assigned;
+        return { ...seen, copies, ...(attempt !== undefined && { sealed: { attempt, sequence: 1, on } }) };
+      }
       return copyEpoch === undefined
         ? seen
         : { ...seen, copy: { epoch: copyEpoch, sequence: 1, takenAt: '2026-01-01T00:00:00.000Z' } };

@@ -105,16 +105,21 @@ export const drainFields = {
       to: text,
       how: {
         type: 'string',
-        values: ['start-first', 'stop-first'],
-        description: 'Whether its successor is there before it stops.',
+        values: ['start-first', 'stop-first', 'switchover'],
+        description:
+          'Whether its successor is there before it stops; switchover: its volume moves along, and it stops meanwhile.',
       },
-      why: optional({ ...text, description: 'Why it stops first.' }),
+      why: optional({ ...text, description: 'Why it stops meanwhile.' }),
     },
   }),
   blocked: listOf({
     type: 'object',
     fields: { instance: text, deployment: text, why: text, nodes: listOf(refusedNode) },
   }),
+  volumes: {
+    ...listOf({ type: 'object', fields: { volumeId: text, volume: text, to: optional(text), why: text } }),
+    description: 'Primaries of volumes there: where each moves to, or why it stays.',
+  },
   stopping: { ...integer, description: 'Ordered to stop and not gone yet.' },
 } as const;
 

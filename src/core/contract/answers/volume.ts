@@ -53,6 +53,27 @@ const volumeFields = {
   accessMode: { type: 'string', values: ['ReadWriteOnce'] },
   hostPath: optional(text),
   epoch: { ...integer, description: 'Raised with every promotion.' },
+  switchover: {
+    type: 'object',
+    optional: true,
+    description: 'Its primary is being moved as planned.',
+    fields: {
+      to: text,
+      step: {
+        type: 'string',
+        values: ['stopping', 'copying'],
+        description: 'What mounts it stops; its last copy is made.',
+      },
+      by: { type: 'string', values: ['drain', 'request'] },
+      since: time,
+    },
+  },
+  switchoverFailed: {
+    type: 'object',
+    optional: true,
+    description: 'The last planned move was given up; its primary stayed where it was.',
+    fields: { to: text, by: { type: 'string', values: ['drain', 'request'] }, why: text, at: time },
+  },
   createdAt: time,
   consumers: listOf({
     type: 'object',

@@ -46,6 +46,8 @@ export interface StateInput {
   readonly observationOf: (id: InstanceId) => InstanceObservation | undefined;
   /** Absent: none is. */
   readonly fencedOf?: (record: InstanceRecord) => boolean;
+  /** Its volume stays on a node that is being drained, and it with it. Absent: none does. */
+  readonly staysOf?: (record: InstanceRecord) => boolean;
   /** Absent: none is. */
   readonly misplacedOf?: (record: InstanceRecord) => string | undefined;
   readonly memoryOf: (id: InstanceId) => InstanceMemory | undefined;
@@ -59,7 +61,9 @@ export interface StateInput {
 export function instanceState(record: InstanceRecord, input: StateInput): InstanceState {
   const observation = input.observationOf(record.id);
   const fenced = input.fencedOf?.(record) ?? false;
-  const node = conditionOf(input.nodeOf(record.nodeId), fenced);
+  const there = input.nodeOf(record.nodeId);
+  const stays = there.draining && (input.staysOf?.(record) ?? false);
+  const node = conditionOf(stays ? { ...there, draining: false } : there, fenced);
   const misplaced = input.misplacedOf?.(record);
   const current = record.specHash === input.deployment?.specHash;
   const hasCheck = hasHealthCheck(record, observation, input);

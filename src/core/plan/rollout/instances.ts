@@ -32,6 +32,8 @@ export interface PlanInput {
   readonly observationOf: (id: InstanceId) => InstanceObservation | undefined;
   readonly nodeOf: (node: NodeName) => NodeCondition;
   readonly fencedOf?: (record: InstanceRecord) => boolean;
+  /** Its volume stays on a node that is being drained. */
+  readonly staysOf?: (record: InstanceRecord) => boolean;
   /** Why a node must not have the instance by the residency of its current spec. */
   readonly misplacedOf?: (record: InstanceRecord) => string | undefined;
   readonly gates: readonly ClosedGate[];
@@ -101,6 +103,7 @@ export function planInstances(input: PlanInput): InstancePlan {
       nodeOf: input.nodeOf,
       observationOf,
       ...(input.fencedOf && { fencedOf: input.fencedOf }),
+      ...(input.staysOf && { staysOf: input.staysOf }),
       ...(input.misplacedOf && { misplacedOf: input.misplacedOf }),
       memoryOf: (id) => remembered.instances.get(id),
       complete,

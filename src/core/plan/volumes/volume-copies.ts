@@ -185,6 +185,8 @@ class Copies {
 export function planCopies(facts: VolumeFacts, record: VolumeRecord): CopyPlan {
   if (record.class !== 'replicated' || record.primaryNodeId === undefined) return { record, events: [] };
   const copies = new Copies(facts, record);
+  // While the primary moves, copies stay where they are: one of them is about to take over.
+  if (record.switchover !== undefined) return copies.plan();
   copies.dropMisplaced();
   copies.dropSurplus();
   // A copy is made from a primary that answers.

@@ -12,6 +12,9 @@ export interface VolumeNode {
   readonly condition: 'ready' | 'failed' | 'lost' | 'unknown';
   /** Takes new work. */
   readonly schedulable: boolean;
+  readonly draining?: boolean;
+  /** Its agent can give a lease back and make the last copy. */
+  readonly seals?: boolean;
   readonly labels: Readonly<Record<string, string>>;
   readonly engines: readonly string[];
   /** It runs a control plane, and the tenant is not the platform: nothing new of it is kept there. */
@@ -56,6 +59,16 @@ export interface VolumeFacts {
   readonly braked: () => boolean;
   /** For a new epoch. */
   readonly leaseMs: number;
+  /** How many instances on the primary mount it, or are about to. */
+  readonly users: () => number;
+  /** Why a planned move must not begin now: it would cut something off. */
+  readonly busy: () => string | undefined;
+  /** Why what mounts it could not run on that node. */
+  readonly unfit: (name: NodeName) => string | undefined;
+  /** When the present step of the planned move began, as far as this process knows. */
+  readonly stepSinceMs: number;
+  /** How long its last copy may take. */
+  readonly lastCopyMs: number;
   readonly nowMs: number;
   readonly now: string;
 }

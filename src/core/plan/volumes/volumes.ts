@@ -4,6 +4,7 @@ import type { PlannedEvent } from '../rollout/planned-event.ts';
 import { candidates, planCopies } from './volume-copies.ts';
 import { isDown, seenAs, type VolumeFacts, volumeEvent } from './volume-facts.ts';
 import { planPromotion } from './volume-promotion.ts';
+import { planSwitchover } from './volume-switchover.ts';
 
 export interface VolumePlan {
   readonly record: VolumeRecord;
@@ -19,19 +20,23 @@ export interface VolumePlan {
 
 /** From what is wanted and what is seen to the next state of a volume. Level-triggered. */
 export function planVolume(facts: VolumeFacts): VolumePlan {
-  const { record, forget } = cleared(facts, facts.record);
-  if (record.phase === 'Deleting') return planDeleting(record, forget);
-  if (!isKeptByNode(record)) return settled(markMounted(facts, unkept(record)), [], forget);
+  const { record: before, forget } = cleared(facts, facts.record);
+  if (before.phase === 'Deleting') return planDeleting(before, forget);
+  if (!isKeptByNode(before)) return settled(markMounted(facts, unkept(before)), [], forget);
+  const move = planSwitchover({ ...facts, record: before });
+  if (move?.switched === true) return settled(move.record, move.events, forget);
+  const record = move?.record ?? before;
   const promotion = planPromotion({ ...facts, record });
   if (promotion?.wait === false) {
-    return { record: promotion.record, remove: false, promotes: true, forget, events: [promotion.event] };
+    const events = [...(move?.events ?? []), promotion.event];
+    return { record: promotion.record, remove: false, promotes: true, forget, events };
   }
   const placed = placePrimary(facts, record);
   const copied = planCopies({ ...facts, record: placed }, placed);
   const phased = withPhase({ ...facts, record: copied.record }, promotion?.why);
-  const events = [...copied.events, ...phaseEvents(record, phased)];
+  const events = [...(move?.events ?? []), ...copied.events, ...phaseEvents(record, phased)];
   const plan = settled(markMounted(facts, phased), events, forget);
-  const recheckInMs = promotion?.recheckInMs;
+  const recheckInMs = promotion?.recheckInMs ?? move?.recheckInMs;
   return recheckInMs === undefined ? plan : { ...plan, recheckInMs };
 }
 
@@ -97,6 +102,8 @@ function withPhase(facts: VolumeFacts, promotionWaits: string | undefined): Volu
   }
   // Nothing was ever heard of the node: there is no evidence for another phase.
   if (node?.condition === 'unknown' && record.phase !== 'Pending') return record;
+  // It is held still, which is not to be taken for a fault.
+  if (record.switchover !== undefined) return record;
   const said = seenAs(facts, primary, 'primary');
   if (said?.state === 'ready') return phase(record, 'Ready', undefined);
   const wasReady = record.phase === 'Ready' || record.phase === 'Degraded';

@@ -6,7 +6,9 @@ export const schedulable: Filter = {
   label: 'cordoned or draining',
   scope: 'node',
   steady: true,
-  admits: ({ node }) => node.record.schedulable && node.record.draining !== true,
+  admits: ({ name, node }, { volumes = [] }) =>
+    (node.record.schedulable && node.record.draining !== true) ||
+    volumes.some(({ stays, nodes }) => stays === true && nodes.includes(name)),
   required: () => 'open for new work',
   reported,
   refusal: (state) => ({

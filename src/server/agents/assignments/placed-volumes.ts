@@ -27,7 +27,11 @@ export function assignedVolume(record: VolumeRecord, node: string): AssignedVolu
   const { id, class: kind, type, epoch, sizeBytes, hostPath, leaseMs } = record;
   const kept = { class: kind, type, epoch, sizeBytes, ...(hostPath === undefined ? {} : { hostPath }) };
   if (role !== 'primary' || !isLeased(record)) return { id, role, ...kept };
-  return { id, role, ...kept, copiesTo: record.replicas.map(({ nodeId }) => nodeId), leaseMs };
+  const copiesTo = record.replicas.map(({ nodeId }) => nodeId);
+  // Without a lease: what holds still is given none.
+  const { switchover } = record;
+  if (switchover?.step === 'copying') return { id, role, ...kept, copiesTo, seal: switchover.attempt };
+  return { id, role, ...kept, copiesTo, leaseMs };
 }
 
 /** Which volumes concern which node: kept from the view's changes, so that no report walks a whole tenant. */

@@ -6,6 +6,7 @@ import { isRejection } from '../../../core/rejections/reject.ts';
 import { createVolume, readVolumeShape } from '../../writes/volumes/create-volume.ts';
 import { deleteVolume } from '../../writes/volumes/delete-volume.ts';
 import { parseIfMatch } from '../../writes/if-match.ts';
+import { promoteVolume } from '../../writes/volumes/promote-volume.ts';
 import { addReplica, removeReplica } from '../../writes/volumes/volume-replicas.ts';
 import { storedVolumeView, volumeNotFound } from '../../reads/volume.ts';
 import { type VolumeAdmission, volumesUnavailable } from '../../writes/volumes/volume-stored.ts';
@@ -102,6 +103,12 @@ function recordRoutes(volumes: VolumeAdmission): Route[] {
 
 function replicaRoutes(volumes: VolumeAdmission): Route[] {
   return [
+    serve(
+      VOLUMES.promote,
+      whileEnabled(volumes, async ({ caller, params, body }) =>
+        writeReply(await promoteVolume(volumes, caller, params.id, body.node_id)),
+      ),
+    ),
     serve(
       VOLUMES.addReplica,
       whileEnabled(volumes, async ({ caller, params, body }) =>

@@ -187,6 +187,7 @@ describe('questions about placement', () => {
     expect(drainReport(sim.clusters, sim.tenant, 'n1' as never)).toEqual({
       movable: [],
       blocked: [],
+      volumes: [],
       stopping: 0,
     });
   });

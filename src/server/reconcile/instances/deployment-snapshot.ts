@@ -7,7 +7,7 @@ import { misplacedMessage } from '../../../core/scheduler/misplaced.ts';
 import type { PlanInput } from '../../../core/plan/rollout/instances.ts';
 import { gatesOf, nodeCondition, observationsOf } from '../../placement/deployment-gates.ts';
 import type { TenantClusters } from '../../placement/tenant-clusters.ts';
-import { isFenced, writerGates } from '../../placement/volume-writers.ts';
+import { isFenced, moveGates, staysWithVolume, writerGates } from '../../placement/volume-writers.ts';
 import { segmentsOf } from '../../store/record-ids.ts';
 import type { Stored } from '../../store/collection.ts';
 import type { TenantStore } from '../../store/store.ts';
@@ -56,12 +56,14 @@ export function readDeploymentSnapshot(
       nodeOf: (node) => nodeCondition(tenant, node),
       misplacedOf: misplacedBy(tenant, clusters, deployment?.record, canary?.record),
       fencedOf: (record) => isFenced(tenant, specs.get(record.specHash), record),
+      staysOf: (record) => staysWithVolume(tenant, specs.get(record.specHash), record),
       gates:
         deployment === undefined
           ? []
           : [
               ...gatesOf(tenant, deployment.record.spec),
               ...writerGates(tenant, clusters, deployment.record.spec),
+              ...moveGates(tenant, deployment.record.spec),
             ],
     },
   };

@@ -139,7 +139,12 @@ export class InstancesController extends Reconciler {
   /** Deployments that mount it follow its primary. */
   #takeVolume({ tenantId, id, before, after }: ViewChange<'volumes'>): void {
     this.retryUnplaced(tenantId);
-    if (before?.record.primaryNodeId === after?.record.primaryNodeId) return;
+    const [was, is] = [before, after].map((stored) => stored?.record);
+    if (
+      was?.primaryNodeId === is?.primaryNodeId &&
+      (was?.switchover === undefined) === (is?.switchover === undefined)
+    )
+      return;
     const [volumeId] = segmentsOf('volumes', id);
     for (const owner of claimants(this.deps.store.forTenant(tenantId), volumeId))
       this.add(tenantId, prefixOf('instances', owner));

@@ -6,7 +6,7 @@ import type { CronSchedule, ParseSchedule } from '../../../core/model/schedule.t
 import type { JobMemory, JobPlan } from '../../../core/plan/jobs/job-plan.ts';
 import { planJob } from '../../../core/plan/jobs/jobs.ts';
 import { idOf, prefixOf, segmentsOf } from '../../store/record-ids.ts';
-import { writerGates } from '../../placement/volume-writers.ts';
+import { moveGates, writerGates } from '../../placement/volume-writers.ts';
 import type { ViewChange } from '../../store/view.ts';
 import type { ControllerDeps } from '../controller.ts';
 import { jobTransaction } from './job-commit.ts';
@@ -168,7 +168,10 @@ export class JobsController extends Reconciler {
       workload = { specHash: job.specHash, spec: jobWorkload(job.spec) };
       this.#workloads.set(key, workload);
     }
-    const [held] = writerGates(snapshot.tenant, clusters, workload.spec);
+    const [held] = [
+      ...writerGates(snapshot.tenant, clusters, workload.spec),
+      ...moveGates(snapshot.tenant, workload.spec),
+    ];
     if (held !== undefined) return waitingPlacer(held.message);
     return clusters.placer(tenantId, workload.spec, { nextId: () => ids.next('instance') });
   }

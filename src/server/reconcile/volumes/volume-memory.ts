@@ -32,6 +32,8 @@ export class VolumeMemory {
   readonly #withheld = new Map<string, Set<string>>();
   /** By node, then by volume: of its live session with this process; and of its last one, here or elsewhere. */
   readonly #heard = new Map<string, Map<string, Heard>>();
+  /** By volume: the step of its planned move and when this process first saw it. */
+  readonly #steps = new Map<string, { readonly step: string; readonly sinceMs: number }>();
   readonly #past = new Map<string, ReadonlyMap<string, PastAges>>();
 
   constructor(startedMs: number, repeated?: RepeatedLeases) {
@@ -126,6 +128,19 @@ export class VolumeMemory {
     if (known?.epoch !== record.epoch) return undefined;
     const ageMs = known.copies.find(({ nodeId }) => nodeId === node)?.ageMs;
     return ageMs === undefined ? undefined : { ageMs, heardMs: known.heardMs };
+  }
+
+  stepSinceMs(tenantId: TenantId, { id, switchover }: VolumeRecord, nowMs: number): number {
+    const key = `${tenantId}/${id}`;
+    if (switchover === undefined) {
+      this.#steps.delete(key);
+      return nowMs;
+    }
+    const step = `${switchover.attempt} ${switchover.step}`;
+    const known = this.#steps.get(key);
+    if (known?.step === step) return known.sinceMs;
+    this.#steps.set(key, { step, sinceMs: nowMs });
+    return nowMs;
   }
 
   forget(tenantId: TenantId, volumeId: string, node: NodeName): void {

@@ -1,3 +1,4 @@
+import { SEAL_FEATURE } from '../../../core/protocol/agent-protocol.ts';
 import type { CopyAges } from '../../../core/protocol/peer-messages.ts';
 import type { NodeName, TenantId } from '../../../core/model/ids.ts';
 import type { NodeLiveness, NodeRecord } from '../../../core/model/node.ts';
@@ -6,6 +7,7 @@ import type { VolumeRecord } from '../../../core/model/volume.ts';
 import { LIVENESS_TIMINGS } from '../../../core/plan/liveness/node-liveness.ts';
 import type { VolumeFacts, VolumeNode } from '../../../core/plan/volumes/volume-facts.ts';
 import type { TenantClusters } from '../../placement/tenant-clusters.ts';
+import { busyWith, unfitFor, volumeUsers } from '../../placement/switchover.ts';
 import { bindingsOf, claimants } from '../../placement/volume-claims.ts';
 import { idOf } from '../../store/record-ids.ts';
 import type { TenantStore } from '../../store/store.ts';
@@ -23,6 +25,8 @@ function volumeNode(tenant: TenantStore, clusters: TenantClusters, record: NodeR
     name: record.name,
     condition: conditionOf(tenant.get('node-liveness', idOf('node-liveness', record.name))?.record),
     schedulable: record.schedulable,
+    draining: record.draining === true,
+    seals: record.features?.includes(SEAL_FEATURE) === true,
     labels: record.labels,
     engines: record.volumeEngines ?? [],
     reserved: clusters.isReserved(tenant.tenantId, record.name),
@@ -52,6 +56,8 @@ function isBraked(nodes: readonly VolumeNode[]): boolean {
 
 export interface VolumeSettings {
   readonly leaseMs: number;
+  /** How long the last copy of a planned move may take. */
+  readonly lastCopyMs: number;
   /** Whether the lease of this process is certainly still valid for the others; absent: it is the only one. */
   readonly certain?: () => boolean;
   /** What another control plane knows of the copies of a primary that was connected to it last; absent: there is no other. */
@@ -66,7 +72,7 @@ export function readVolumeFacts(
   tenant: TenantStore,
   record: VolumeRecord,
   memory: VolumeMemory,
-  { leaseMs, regions, unstated }: VolumeSettings,
+  { leaseMs, lastCopyMs, regions, unstated }: VolumeSettings,
   clusters: TenantClusters,
   at: { readonly nowMs: number; readonly now: string },
 ): VolumeFacts {
@@ -92,6 +98,11 @@ export function readVolumeFacts(
     fencedAtMs: memory.fencedAtMs(tenantId, record),
     braked: () => isBraked(nodes()),
     leaseMs,
+    users: () => volumeUsers(tenant, clusters, record).length,
+    busy: () => busyWith(tenant, clusters, record),
+    unfit: (name) => unfitFor(tenant, clusters, record, name),
+    stepSinceMs: memory.stepSinceMs(tenantId, record, at.nowMs),
+    lastCopyMs,
     ...at,
   };
 }

@@ -80,6 +80,75 @@ function beforePromotion(
   return () => raced;
 }
 
+describe('a drain', () => {
+  const at = () => sim.tenant.list('instances').map(({ record }) => [record.nodeId, record.wanted]);
+  const say = (fields: Partial<SeenVolume>) =>
+    sim.write((transaction) =>
+      transaction.put(
+        'volume-observations',
+        idOf('volume-observations', ID, 'n1'),
+        seen({ role: 'primary', ...fields }),
+      ),
+    );
+
+  beforeEach(async () => {
+    await sim.alterNode('n1', { features: ['volume_seal'] });
+    await copied();
+    await sim.write((transaction) => transaction.put('volume-claims', ID, { writer: 'db', readers: [] }));
+    await sim.apply({
+      name: 'db',
+      volumes: [{ volumeId: ID, mountPath: '/data', readOnly: false }] as never,
+    });
+    await sim.advance(30_000);
+    expect(at()).toEqual([['n1', 'run']]);
+  });
+
+  it('moves a volume with its writer, which stops before the last copy and starts after the promotion', async () => {
+    await sim.alterNode('n1', { draining: true, schedulable: false });
+    await sim.settle();
+    expect(volume()).toMatchObject({
+      primaryNodeId: 'n1',
+      epoch: 1,
+      switchover: { to: 'n2', step: 'copying' },
+    });
+    expect(at()).toEqual([]);
+    expect(sim.tenant.get('deployment-status', 'db')?.record.message).toContain('waiting for volume data');
+    await say({ state: 'preparing', sealed: { attempt: 1, sequence: 4, on: ['n2'] } });
+    await sim.advance(5000);
+    expect(volume()).toMatchObject({ primaryNodeId: 'n2', epoch: 2 });
+    expect(at()).toEqual([['n2', 'run']]);
+    expect(await sim.events('node.drained')).toHaveLength(1);
+  });
+
+  it('leaves the volume and its writer where they were when it is ended in the middle', async () => {
+    await sim.alterNode('n1', { draining: true, schedulable: false });
+    await sim.settle();
+    expect(at()).toEqual([]);
+    await sim.alterNode('n1', { draining: false, schedulable: true });
+    await sim.advance(5000);
+    expect(volume()).toMatchObject({ primaryNodeId: 'n1', epoch: 1 });
+    expect(volume()?.switchover).toBeUndefined();
+    expect(at()).toEqual([['n1', 'run']]);
+  });
+
+  it('goes back to the old writer when the last copy is not made in time, also over a start of the control plane', async () => {
+    await sim.alterNode('n1', { draining: true, schedulable: false });
+    await sim.settle();
+    await sim.restart();
+    expect(volume()?.switchover?.step).toBe('copying');
+    await sim.advance(31_000);
+    expect(volume()).toMatchObject({ primaryNodeId: 'n1', epoch: 1, switchoverFailed: { to: 'n2' } });
+    // The writer is back, and the drain leaves it alone.
+    await sim.advance(60_000);
+    expect(at()).toEqual([['n1', 'run']]);
+    expect((await sim.events('volume.switchover_failed'))[0]?.message).toContain('last copy');
+    // What was said for this move does not count for a later one.
+    await say({ state: 'preparing', sealed: { attempt: 1, sequence: 4, on: ['n2'] } });
+    await sim.advance(5000);
+    expect(volume()).toMatchObject({ primaryNodeId: 'n1', epoch: 1 });
+  });
+});
+
 describe('a promotion', () => {
   it('comes a lease and its margin after the last report that was answered', async () => {
     await sim.advance(60_000);

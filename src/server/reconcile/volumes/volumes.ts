@@ -98,6 +98,9 @@ export class VolumesController extends Reconciler implements VolumeSigns {
       case 'node-liveness':
         if (livenessMoved(change)) this.#addAll(tenantId);
         break;
+      case 'instances':
+        if (change.after === undefined) this.#left(tenantId, change);
+        break;
       case 'deployments':
         // Its residency binds the copies of what it mounts.
         for (const { volumeId } of change.after?.record.spec.volumes ?? [])
@@ -105,6 +108,15 @@ export class VolumesController extends Reconciler implements VolumeSigns {
         break;
       default:
     }
+  }
+
+  /** What it had mounted may wait for that, to move. */
+  #left(tenantId: TenantId, { before }: ViewChange<'instances'>): void {
+    if (before === undefined) return;
+    const { deployment, specHash } = before.record;
+    const id = idOf('specs', deployment, specHash);
+    const spec = this.deps.store.view.tenant(tenantId, 'specs').get(id)?.record;
+    for (const { volumeId } of spec?.volumes ?? []) this.add(tenantId, idOf('volumes', volumeId));
   }
 
   /**
@@ -235,6 +247,6 @@ export class VolumesController extends Reconciler implements VolumeSigns {
 /** A new session alone changes nothing for volumes. */
 function nodeMoved({ before, after }: ViewChange<'nodes'>): boolean {
   const of = (record: NodeRecord | undefined) =>
-    record && [record.schedulable, record.labels, record.volumeEngines];
+    record && [record.schedulable, record.draining, record.labels, record.volumeEngines, record.features];
   return canonicalJson(of(before?.record)) !== canonicalJson(of(after?.record));
 }

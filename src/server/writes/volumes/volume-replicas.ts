@@ -78,19 +78,17 @@ function residencyRejection(
   });
 }
 
-/** The node that can take a copy. */
-function replicaNode(
-  caller: Caller,
-  { id, class: kind, phase, primaryNodeId, replicas, leaving }: VolumeRecord,
-  nodeId: string | undefined,
-): NodeName | Rejection {
-  if (kind !== 'replicated') {
-    return reject('volume_not_replicated', {
-      field: 'id',
-      received: received(id),
-      why: `The volume is of the class ${kind}; only replicated volumes have copies.`,
-    });
-  }
+export function notReplicated({ id, class: kind }: VolumeRecord): Rejection | undefined {
+  if (kind === 'replicated') return undefined;
+  return reject('volume_not_replicated', {
+    field: 'id',
+    received: received(id),
+    why: `The volume is of the class ${kind}; only replicated volumes have copies.`,
+  });
+}
+
+/** A node of the tenant, by the `node_id` of a body. */
+export function enrolledNode(caller: Caller, nodeId: string | undefined): NodeName | Rejection {
   const name =
     nodeId === undefined ? undefined : caller.tenant.get('nodes', idOf('nodes', nodeId))?.record.name;
   if (name === undefined) {
@@ -102,6 +100,14 @@ function replicaNode(
       why: none ? 'No node is registered under this tenant.' : 'The tenant has not enrolled this node.',
     });
   }
+  return name;
+}
+
+/** The node that can take a copy. */
+function replicaNode(caller: Caller, record: VolumeRecord, nodeId: string | undefined): NodeName | Rejection {
+  const { id, phase, primaryNodeId, replicas, leaving } = record;
+  const name = notReplicated(record) ?? enrolledNode(caller, nodeId);
+  if (isRejection(name)) return name;
   if (phase === 'Deleting') {
     return reject('volume_not_ready', {
       field: 'id',
