@@ -119,6 +119,44 @@ describe('what is filled in', () => {
   });
 });
 
+describe('volumes by name', () => {
+  const named = (body: Body) =>
+    alterDeployment({
+      draft: draftOfBody({ ...COMPLETE, ...body }),
+      body,
+      storedSecretsVersion: 0,
+      volumeIdOf: (name) => (name === 'pg-data' ? 'vol_1' : undefined),
+    });
+  const mount = { mountPath: '/data', readOnly: false };
+  const secret = { name: 'DB', vault_path: 'resources/db', rotation: 'restart' };
+
+  it('are stored by their id, which is announced; so are anchors', () => {
+    const { draft, alterations } = named({
+      volumes: [{ ...mount, volume: 'pg-data' }],
+      secrets: [{ ...secret, anchor: 'volume(pg-data)' }],
+    });
+    expect(draft.volumes).toEqual([{ ...mount, volumeId: 'vol_1' }]);
+    expect(draft.secrets).toEqual([{ ...secret, anchor: 'volume(vol_1)' }]);
+    expect(alterations.map(({ field, from, to }) => [field, from, to])).toEqual([
+      ['volumes[0].volume', 'pg-data', 'volumeId: vol_1'],
+      ['secrets[0].anchor', 'volume(pg-data)', 'volume(vol_1)'],
+    ]);
+  });
+
+  it.each([
+    [{ ...mount, volume: 'nothing' }],
+    [{ ...mount, volume: 'pg-data', volumeId: 'vol_2' }],
+    [{ ...mount, volume: 7 }],
+  ])('are left for their rule: %j', (given) => {
+    expect(named({ volumes: [given] }).draft.volumes).toEqual([given]);
+  });
+
+  it('may be given with the id of the same volume', () => {
+    const both = { ...mount, volume: 'pg-data', volumeId: 'vol_1' };
+    expect(named({ volumes: [both] }).draft.volumes).toEqual([{ ...mount, volumeId: 'vol_1' }]);
+  });
+});
+
 describe('keys that the server owns', () => {
   it('are ignored on create and said, without their value', () => {
     const [alteration] = create({ ...COMPLETE, id: 'dep_mine' }).alterations;

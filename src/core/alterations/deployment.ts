@@ -8,6 +8,7 @@ import { isCountry } from '../model/countries.ts';
 import { isEnginePrefix } from '../model/engine-prefix.ts';
 import { isRecord } from '../model/values.ts';
 import { received, redacted } from '../rejections/redaction.ts';
+import { resolveVolumeNames, type VolumeIdOf } from './volume-names.ts';
 
 export interface AlterationInput {
   /** Merged with what is stored, when there is something stored. */
@@ -18,6 +19,8 @@ export interface AlterationInput {
   readonly storedSecretsVersion: number;
   /** The stored record as a GET shows it; absent for a new deployment. */
   readonly storedView?: Readonly<Record<string, unknown>>;
+  /** Absent: volumes are named by their ids alone. */
+  readonly volumeIdOf?: VolumeIdOf;
 }
 
 interface Altered<D = DeploymentDraft> {
@@ -127,6 +130,12 @@ const secretsVersion: Step = (draft, { storedSecretsVersion, body }) => {
     to: String(storedSecretsVersion),
     why: 'only the rotation operation changes secretsVersion',
   });
+};
+
+const volumeNames: Step = (draft, { volumeIdOf }) => {
+  if (volumeIdOf === undefined) return unchanged(draft);
+  const { changed, alterations } = resolveVolumeNames(draft, volumeIdOf);
+  return alterations.length === 0 ? unchanged(draft) : { draft: { ...draft, ...changed }, alterations };
 };
 
 const mountDefaults: Step = (draft) => {
@@ -252,6 +261,7 @@ const STEPS: readonly Step[] = [
   healthCheckPrefix,
   secretsDefaults,
   secretsVersion,
+  volumeNames,
   mountDefaults,
   countryCase,
   ingressList,
@@ -272,11 +282,22 @@ const jobKindDefault: Step = (draft) =>
     : unchanged(draft);
 
 /** What a job shares with a deployment is altered by the same steps. */
-const JOB_STEPS: readonly Step[] = [jobKindDefault, secretsDefaults, mountDefaults, countryCase, serverOwned];
+const JOB_STEPS: readonly Step[] = [
+  jobKindDefault,
+  secretsDefaults,
+  volumeNames,
+  mountDefaults,
+  countryCase,
+  serverOwned,
+];
 
-export function alterJob(draft: JobDraft, body: AlterationInput['body']): Altered<JobDraft> {
+export function alterJob(
+  draft: JobDraft,
+  body: AlterationInput['body'],
+  volumeIdOf?: VolumeIdOf,
+): Altered<JobDraft> {
   // The steps keep fields that they do not know.
-  return alter(JOB_STEPS, { draft, body, storedSecretsVersion: 0 });
+  return alter(JOB_STEPS, { draft, body, storedSecretsVersion: 0, ...(volumeIdOf && { volumeIdOf }) });
 }
 
 function alter(steps: readonly Step[], input: AlterationInput): Altered {

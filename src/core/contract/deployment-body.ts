@@ -188,10 +188,12 @@ const volumeMount = shape({
     type: 'object',
     properties: {
       volumeId: { type: 'string', ...VOLUME_ID },
+      volume: { type: 'string', ...NAME, description: 'Instead of its id: the name; stored as volumeId.' },
       mountPath: { type: 'string', ...PLAIN_PATH },
       readOnly: { type: 'boolean', default: false },
     },
-    required: ['volumeId', 'mountPath'],
+    required: ['mountPath'],
+    anyOf: [{ required: ['volumeId'] }, { required: ['volume'] }],
     additionalProperties: false,
   },
 });

@@ -32,6 +32,8 @@ describe('volume mounts', () => {
     ...['/', '/proc', '/proc/self', '/sys', '/sys/fs', '/dev', '/dev/', '/data/', '//data', '/a/./b'].map(
       (mountPath) => [{ ...GOOD, mountPath }, 'volumes[0].mountPath'] as const,
     ),
+    [{ ...GOOD, volume: 'another' }, 'volumes[0].volume'],
+    [{ ...GOOD, volume: 1 }, 'volumes[0].volume'],
     [{ ...GOOD, readOnly: 'true' }, 'volumes[0].readOnly'],
     [{ ...GOOD, readOnly: null }, 'volumes[0].readOnly'],
   ])('refuses %j', (mount, field) => {
@@ -44,6 +46,13 @@ describe('volume mounts', () => {
       expect(refuse([{ ...GOOD, mountPath }])).toBeUndefined();
     },
   );
+
+  it('refuses a name that is no volume', () => {
+    expect(refuse([{ volume: 'nothing', mountPath: '/data' }])).toEqual([
+      'volume_not_found',
+      'volumes[0].volume',
+    ]);
+  });
 
   it('refuses a path or a volume used twice', () => {
     expect(refuse([GOOD, { ...GOOD, volumeId: 'vol_2' }])).toEqual([

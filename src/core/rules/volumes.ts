@@ -7,7 +7,7 @@ import { isRejection, reject } from '../rejections/reject.ts';
 import type { Rejection } from '../rejections/rejection.ts';
 import type { DeploymentInput } from './rule.ts';
 
-const MOUNT_FIELDS = ['volumeId', 'mountPath', 'readOnly'];
+const MOUNT_FIELDS = ['volumeId', 'volume', 'mountPath', 'readOnly'];
 const VOLUME_ID = /^vol_[a-z0-9]{1,64}$/;
 
 function malformed(index: number, field: string, value: unknown, expected: string, why: string): Rejection {
@@ -29,6 +29,25 @@ export function isMountPath(path: string): boolean {
 
 /** Every container has the kernel's own file systems there: an engine refuses the mount, or starts what cannot run. */
 const KERNEL_PATH = /^\/(?:(?:proc|sys)(?:\/|$)|dev$)/;
+
+function unresolved(index: number, { volume, volumeId }: Readonly<Record<string, unknown>>): Rejection {
+  if (typeof volume !== 'string')
+    return malformed(index, 'volume', volume, 'the name of a volume', 'A mount names its volume by a text.');
+  if (volumeId !== undefined)
+    return malformed(
+      index,
+      'volume',
+      volume,
+      'volume or volumeId, or both of the same volume',
+      'The name and the id are not of the same volume.',
+    );
+  return reject('volume_not_found', {
+    field: `volumes[${index}].volume`,
+    received: received(volume),
+    expected: 'the name of a volume of the tenant',
+    why: 'The tenant has no volume of this name.',
+  });
+}
 
 function readMount(index: number, mount: unknown): Pick<VolumeMount, 'volumeId' | 'mountPath'> | Rejection {
   if (!isRecord(mount)) {
@@ -54,13 +73,15 @@ function readMount(index: number, mount: unknown): Pick<VolumeMount, 'volumeId' 
     );
   }
   const { volumeId, mountPath, readOnly } = mount;
+  // A name that is a volume's was replaced by its id before.
+  if (Object.hasOwn(mount, 'volume')) return unresolved(index, mount);
   if (typeof volumeId !== 'string' || !VOLUME_ID.test(volumeId)) {
     return malformed(
       index,
       'volumeId',
       volumeId,
       'the typed id of a volume: vol_…',
-      'A mount names a distributed volume by its typed id.',
+      'A mount names a distributed volume by its typed id, or by its name in volume.',
     );
   }
   if (typeof mountPath !== 'string' || !isMountPath(mountPath)) {

@@ -40,3 +40,8 @@ export function storedVolumeView(
   const claims = tenant.get('volume-claims', idOf('volume-claims', record.id))?.record;
   return asVolume({ ...volumeView(record, claims, primarySeen(seen, record)), revision: modRevision });
 }
+
+/** For what names a volume by its name. */
+export function volumeIdIn(tenant: TenantStore): (name: string) => string | undefined {
+  return (name) => tenant.get('volume-names', idOf('volume-names', name))?.record.volumeId;
+}

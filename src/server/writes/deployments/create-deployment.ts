@@ -1,3 +1,4 @@
+import { volumeIdIn } from '../../reads/volume.ts';
 import { draftOfBody } from '../../../core/contract/deployment-merge.ts';
 import { isRejection } from '../../../core/rejections/reject.ts';
 import { announcedBy } from '../../../core/rules/attachment-facts.ts';
@@ -20,7 +21,13 @@ export async function createDeployment(
 ): Promise<Outcome<typeof DEPLOYMENTS.create>> {
   const sent = readDeployment(body);
   if (isRejection(sent)) return sent;
-  const admitted = admitDraft(draftOfBody(sent), sent, { secretsVersion: 0 }, admission.limits);
+  const admitted = admitDraft(
+    draftOfBody(sent),
+    sent,
+    { secretsVersion: 0 },
+    admission.limits,
+    volumeIdIn(caller.tenant),
+  );
   if (isRejection(admitted)) return admitted;
   const name = admitted.draft.name ?? '';
   return commitAttempts(admission, caller, async () => {

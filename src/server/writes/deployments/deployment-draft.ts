@@ -2,6 +2,7 @@ import type { deployment } from '../../../core/contract/answers/deployment.ts';
 import type { Answer } from '../../../core/schema/shape.ts';
 import { asSent } from '../../../core/alterations/as-sent.ts';
 import { alterDeployment } from '../../../core/alterations/deployment.ts';
+import type { VolumeIdOf } from '../../../core/alterations/volume-names.ts';
 import {
   type DeploymentDraft,
   deploymentBody,
@@ -77,12 +78,14 @@ export function admitDraft(
     readonly spec?: DeploymentSpec;
   },
   limits: Limits,
+  volumeIdOf?: VolumeIdOf,
 ): AdmittedDraft | Rejection {
   const altered = alterDeployment({
     draft,
     body,
     storedSecretsVersion: stored.secretsVersion,
     ...(stored.view === undefined ? {} : { storedView: stored.view }),
+    ...(volumeIdOf && { volumeIdOf }),
   });
   const judged = stored.spec === undefined ? undefined : judgedFields(stored.spec, body, altered.draft);
   const refused = firstRejection(deploymentRules, { draft: altered.draft, limits, judged });

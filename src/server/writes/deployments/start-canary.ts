@@ -1,3 +1,4 @@
+import { volumeIdIn } from '../../reads/volume.ts';
 import type { deployment } from '../../../core/contract/answers/deployment.ts';
 import type { Answer } from '../../../core/schema/shape.ts';
 import type { CanaryDraft } from '../../../core/contract/canary-body.ts';
@@ -101,6 +102,7 @@ export async function admitCanary(
     taken,
     { secretsVersion: stable.spec.secretsVersion, ...(view && { view }) },
     admission.limits,
+    volumeIdIn(caller.tenant),
   );
   if (isRejection(draft)) return inBody(field, draft);
   const admitted = await admitSpec(admission, caller, { ...draft, isAnnounced: KNOWN_SOURCES }, stable, {

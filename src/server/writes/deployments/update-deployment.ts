@@ -1,3 +1,4 @@
+import { volumeIdIn } from '../../reads/volume.ts';
 import type { SentDeployment } from '../../../core/contract/deployment-body.ts';
 import { mergeDraft } from '../../../core/contract/deployment-merge.ts';
 import { received } from '../../../core/rejections/redaction.ts';
@@ -68,6 +69,7 @@ export async function updateDeployment(
         view: storedDeploymentView(admission, caller.tenant, stored),
       },
       admission.limits,
+      volumeIdIn(caller.tenant),
     );
     if (isRejection(admitted)) return admitted;
     return attemptDeploymentWrite(admission, caller, {

@@ -1,3 +1,4 @@
+import { volumeIdIn } from '../../reads/volume.ts';
 import { asSent } from '../../../core/alterations/as-sent.ts';
 import { alterJob } from '../../../core/alterations/deployment.ts';
 import { jobBody, type JobDraft, jobSpecOfDraft } from '../../../core/contract/job-body.ts';
@@ -71,7 +72,7 @@ export async function createJob(
 ): Promise<Outcome<typeof JOBS.create>> {
   const sent = readJob(body);
   if (isRejection(sent)) return sent;
-  const { draft, alterations } = alterJob(draftOf(jobBody, sent), sent);
+  const { draft, alterations } = alterJob(draftOf(jobBody, sent), sent, volumeIdIn(caller.tenant));
   const { limits, parseSchedule, clock } = admission;
   const refused = firstRejection(jobRules, { draft, limits, parseSchedule, nowMs: clock.now().getTime() });
   if (refused) return asSent(refused, alterations);
