@@ -63,7 +63,7 @@ describe('the thin path', () => {
 });
 
 describe('join tokens', () => {
-  it('enrol once, however many try at the same moment (E-01)', async () => {
+  it('enrol once, however many try at the same moment', async () => {
     const call = plane.as(await joinToken(shop.call));
     const answers = await Promise.all(
       Array.from({ length: 50 }, (_, index) =>
@@ -79,7 +79,7 @@ describe('join tokens', () => {
     expect(nodes.filter(({ name }: { name: string }) => name.startsWith('race-'))).toHaveLength(1);
   });
 
-  it('expire by the clock of the server (E-02), in 15 minutes unless told otherwise, and never live longer than a day', async () => {
+  it('expire by the clock of the server, in 15 minutes unless told otherwise, and never live longer than a day', async () => {
     const token = await joinToken(shop.call, { ttl: '1s' });
     const usable = await shop.call('GET', '/api/v1/join-tokens');
     const expiresAt = Date.parse(usable.body.at(-1).expiresAt as string);
@@ -100,7 +100,7 @@ describe('join tokens', () => {
     expect(usual.body.alterations).toHaveLength(1);
   });
 
-  it('are for one name when bound, for one tenant always (E-03), and are never listed (E-04)', async () => {
+  it('are for one name when bound, for one tenant always, and are never listed', async () => {
     const { body } = await shop.call('POST', '/api/v1/join-tokens', { nodeName: 'bound-1' });
     expect(body.command).toBe(
       `printf %s ${body.token} | berth agent --server ${plane.url} --join-file - --name bound-1`,
@@ -356,7 +356,7 @@ describe('sessions', () => {
       (call: Caller, node: string) => call('DELETE', `/api/v1/nodes/${node}`),
       'node_not_found',
     ],
-  ])('end within a second of %s (E-06)', async (_what, end, code) => {
+  ])('end within a second of %s', async (_what, end, code) => {
     const { identity, agent } = await flow.connected(`ended-${code.replaceAll('_', '-')}`, shop);
     const begun = performance.now();
     expect((await end(shop.call, identity.node)).status).toBe(200);
