@@ -126,6 +126,14 @@ describe('the client', () => {
     );
   });
 
+  it('says so when no answer has come for five seconds', async () => {
+    const { target } = await serve(() => undefined);
+    const told: string[] = [];
+    const client = new Client(target, undefined, (message) => told.push(message));
+    await expect(client.record(WRITE, { ...WEB, body: {}, timeoutMs: 5_200 })).rejects.toThrow('no answer');
+    expect(told).toEqual([expect.stringContaining('has not answered for 5 s; still waiting')]);
+  }, 10_000);
+
   it('tells something else that answers from a control plane', async () => {
     const client = await serve((_request, response) =>
       response.writeHead(502).end('<html>Bad gateway</html>'),

@@ -34,14 +34,16 @@ type Asked = { readonly params?: object | undefined } | undefined;
 export class Client {
   readonly target: Target;
   readonly #sdk: Sdk;
+  readonly #onSilence: ((message: string) => void) | undefined;
 
-  constructor(target: Target, signal?: AbortSignal) {
+  constructor(target: Target, signal?: AbortSignal, onSilence?: (message: string) => void) {
     this.target = target;
+    this.#onSilence = onSilence;
     this.#sdk = new Sdk({
       url: target.server,
       token: target.token,
       tenant: target.tenant,
-      fetch: fetchOf(target),
+      fetch: fetchOf(target, onSilence),
       headers: { 'user-agent': 'berth-cli' },
       signal,
     });
@@ -49,7 +51,7 @@ export class Client {
 
   /** The same control plane and token, with the tenant named in every request. */
   forTenant(tenant: string): Client {
-    return new Client({ ...this.target, tenant }, this.#sdk.settings.signal);
+    return new Client({ ...this.target, tenant }, this.#sdk.settings.signal, this.#onSilence);
   }
 
   /** What was asked for, or the command ends with the refusal. */

@@ -35,6 +35,7 @@ export function makeSession(
       new Client(
         resolveTarget({ context: options.text('context'), tenant: options.text('tenant') }, environment),
         interrupted,
+        (message) => terminal.err(`${message}\n`),
       ),
     next: (commands) => `next: ${commands}`,
     progress: () => makeProgress(terminal),

@@ -7,9 +7,11 @@ import { EXIT } from './exit-code.ts';
 import { Failure } from './failure.ts';
 
 const CONNECT_MS = 10_000;
+/** Then a person is told what is waited for. */
+const SILENCE_MS = 5_000;
 
 /** Over `node:http`: the platform's `fetch` knows no authority of its own, and takes longer to load than most commands take to run. */
-export function fetchOf(target: Target): Fetch {
+export function fetchOf(target: Target, onSilence?: (message: string) => void): Fetch {
   return async (address, { method, headers, body, signal }) => {
     const url = new URL(address);
     // Loaded when needed, for the same reason.
@@ -30,15 +32,20 @@ export function fetchOf(target: Target): Fetch {
         },
         (answer) => {
           clearTimeout(connecting);
+          clearTimeout(silence);
           resolve(answerOf(answer));
         },
       );
+      const silence = setTimeout(() => {
+        onSilence?.(`${url.host} has not answered for ${SILENCE_MS / 1000} s; still waiting`);
+      }, SILENCE_MS);
       const connecting = setTimeout(() => {
         if (sent.socket?.connecting !== false)
           sent.destroy(new Error(`no connection within ${CONNECT_MS / 1000} s`));
       }, CONNECT_MS);
       sent.once('error', (error) => {
         clearTimeout(connecting);
+        clearTimeout(silence);
         reject(error);
       });
       sent.end(body);

@@ -1,5 +1,5 @@
 import { instanceId as idOfInstance } from '../../core/model/ids.ts';
-import { tellingLine } from '../../core/model/kept-failure.ts';
+import { type PrintedLine, tellingLine } from '../../core/model/kept-failure.ts';
 import { messageOf, optional } from '../../core/model/values.ts';
 import type { ReportedFailure } from '../../core/protocol/agent-protocol.ts';
 import type { Engine, LastWordsOptions } from '../engine/engine.ts';
@@ -16,6 +16,8 @@ const REMEMBERED = 1_000;
 
 /** What is said of an instance that failed, beside how its container ended. */
 export interface Words {
+  /** What the health check of a run that goes on printed; else of one that ended. */
+  readonly unwell?: true;
   readonly cause?: string;
   readonly ranMs?: number;
 }
@@ -106,7 +108,10 @@ export class LastWords {
       ...optional('afterMs', afterMs),
       ...optional('untilMs', endedMs),
     });
-    const words = { ...optional('cause', tellingLine(log.lines)), ...optional('ranMs', ranMs) };
+    const words: Words =
+      endedMs === undefined
+        ? { unwell: true, ...optional('cause', tellingLine(linesOf(log.health))) }
+        : { ...optional('cause', tellingLine(log.lines)), ...optional('ranMs', ranMs) };
     note(this.#words, container.instanceId, words);
     const failure: ReportedFailure = {
       instanceId: idOfInstance(container.instanceId),
@@ -156,6 +161,10 @@ export class LastWords {
   #nowMs(): number {
     return this.#source.nowMs?.() ?? performance.now();
   }
+}
+
+function linesOf(text = ''): readonly PrintedLine[] {
+  return text.split('\n').map((line) => ({ text: line }));
 }
 
 function remember(seen: Set<string>, key: string): void {

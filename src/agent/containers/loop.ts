@@ -9,7 +9,7 @@ import { type Log } from '../log.ts';
 import { type Ending, withEnding, withFailure, withoutFailure } from './instance-history.ts';
 import { LoopState } from './loop-state.ts';
 import { LastWords } from './last-words.ts';
-import { endingTrouble, observationOf, type ObservationInput } from './observation.ts';
+import { endingTrouble, observationOf, type ObservationInput, unhealthyTrouble } from './observation.ts';
 import { type EndedRun, Observer } from './observe.ts';
 import type { Ownership } from './own-labels.ts';
 import {
@@ -253,6 +253,7 @@ export class Loop {
   }
 
   #changed(instanceId: string): void {
+    this.#readUnwell(instanceId);
     this.#noteRun(instanceId);
     this.#clearMended(instanceId);
     this.#options.onChange(instanceId);
@@ -292,6 +293,27 @@ export class Loop {
     this.state.history.set(instanceId, withEnding(this.state.historyOf(instanceId), ending));
     if (run !== undefined) this.#readEnd(run, ending);
     this.#options.onChange(instanceId);
+  }
+
+  /** One whose check fails, and one that ended while no agent looked. */
+  #readUnwell(instanceId: string): void {
+    const assigned = this.state.assigned.get(instanceId);
+    if (assigned?.container === undefined || assigned.once !== undefined) return;
+    const container = currentContainer(assigned, this.observer.byInstance.get(instanceId) ?? []);
+    const { status, health, exitCode, finishedAt, oomKilled } = container ?? {};
+    if (container === undefined) return;
+    const plain = assigned.container.environment;
+    if (status === 'running' && health?.status === 'unhealthy')
+      void this.words.read({ container, plain, told: (words) => unhealthyTrouble(health, words) });
+    const isUnseen = this.state.historyOf(instanceId).endings.length === 0;
+    if ((status === 'exited' || status === 'restarting') && finishedAt !== undefined && isUnseen)
+      void this.words.read({
+        container,
+        plain,
+        endedMs: Date.parse(finishedAt),
+        ...(exitCode !== undefined && { exitCode }),
+        told: (words) => endingTrouble({ exitCode, outOfMemory: oomKilled === true }, words),
+      });
   }
 
   /** What a job's attempt printed is fetched whole by the control plane. */
@@ -425,7 +447,7 @@ export class Loop {
     for (let count = 1; step !== undefined; count += 1) {
       this.#again.delete(instanceId);
       if (count > MAX_STEPS_IN_A_ROW) {
-        this.#fail(instanceId, step.kind, new Error(`no progress after ${count} steps`));
+        this.#fail(instanceId, step.kind, new Error(stuckText(step)));
         break;
       }
       const gate = this.#gates[step.kind];
@@ -531,6 +553,11 @@ function gates(cpus: number): Readonly<Record<StepKind, Gate>> {
     healthcheckNow: work,
     ask: questions,
   };
+}
+
+/** For people: what it would do next, and where to look. */
+function stuckText({ kind }: InstanceStep): string {
+  return `${MAX_STEPS_IN_A_ROW} steps in a row brought it no further, and the next would be ${kind} once more: the engine confirms steps that are not to be seen afterwards; look at the engine of this node and its log`;
 }
 
 async function execute(step: InstanceStep, bench: Workbench): Promise<void> {

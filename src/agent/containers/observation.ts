@@ -1,7 +1,7 @@
 import type { AssignedInstance, AssignedOnce } from '../../core/protocol/agent-protocol.ts';
 import { instanceId } from '../../core/model/ids.ts';
 import type { ContainerPhase, InstanceObservation } from '../../core/model/instance.ts';
-import type { ContainerStatus } from '../engine/container.ts';
+import type { ContainerHealth, ContainerStatus } from '../engine/container.ts';
 import { optional } from '../../core/model/values.ts';
 import { type InstanceHistory, isCrashLoop, recentEndings } from './instance-history.ts';
 import type { ObservedContainer } from './observed-container.ts';
@@ -135,9 +135,10 @@ function ended(input: ObservationInput, seen: ObservedContainer): Trouble | unde
   const last = endings.at(-1);
   const exitCode = seen.exitCode ?? last?.exitCode;
   const outOfMemory = seen.oomKilled || last?.outOfMemory === true;
-  const one = endingTrouble({ exitCode, outOfMemory }, isCrashLoop(endings) ? undefined : input.words);
+  const words = input.words?.unwell === true ? undefined : input.words;
+  const one = endingTrouble({ exitCode, outOfMemory }, isCrashLoop(endings) ? undefined : words);
   if (isCrashLoop(endings)) {
-    const said = input.words?.cause === undefined ? '' : `: \`${input.words.cause}\``;
+    const said = words?.cause === undefined ? '' : `: \`${words.cause}\``;
     const message = `${one.message}; it ended ${endings.length} times in the last five minutes${said}`;
     return { reason: one.reason === 'container_exited' ? 'crash_loop' : one.reason, message };
   }
@@ -193,12 +194,17 @@ function unhealthy(input: ObservationInput, seen: ObservedContainer): Trouble | 
     };
   }
   if (health?.status !== 'unhealthy') return undefined;
+  return unhealthyTrouble(health, input.words?.unwell === true ? input.words : undefined);
+}
+
+/** How the check fails, for machines and for people. */
+export function unhealthyTrouble(health: ContainerHealth, { cause }: Words = {}): Required<Trouble> {
   const last = health.timedOut
     ? 'the last time because it did not return within its timeout'
     : `last with exit code ${health.lastExitCode ?? 'unknown'}`;
   return {
     reason: 'unhealthy',
-    message: `the health check failed ${health.failingStreak} times in a row, ${last}`,
+    message: `the health check failed ${health.failingStreak} times in a row, ${last}${cause === undefined ? '' : `: \`${cause}\``}`,
   };
 }
 

@@ -202,20 +202,25 @@ async function sendContainers(engine: Engine, pipe: Pipe): Promise<void> {
 type Operation<K extends StreamOperation['kind']> = Extract<StreamOperation, { readonly kind: K }>;
 
 async function sendLogs(engine: Engine, id: string, operation: Operation<'logs'>, pipe: Pipe): Promise<void> {
-  const { follow, tail, sinceSeconds } = operation;
+  const { follow, tail, sinceSeconds, timestamps = false } = operation;
   const lines = engine.logs(id, {
     follow,
     signal: pipe.signal,
     ...optional('tail', tail),
     ...optional('sinceMs', sinceSeconds === undefined ? undefined : Date.now() - sinceSeconds * 1000),
   });
-  for await (const { line, partial, stream, gap } of lines) {
+  /** In the middle of a line. */
+  const within = new Set<string>();
+  for await (const { line, partial, stream, timestamp, gap } of lines) {
     if (gap !== undefined) {
       await pipe.flush();
       await pipe.write({ value: { gap } });
       continue;
     }
-    await pipe.writeText(partial ? line : `${line}\n`, stream);
+    const at = timestamps && !within.has(stream) && timestamp !== undefined ? `${timestamp} ` : '';
+    if (partial) within.add(stream);
+    else within.delete(stream);
+    await pipe.writeText(`${at}${line}${partial ? '' : '\n'}`, stream);
   }
   await pipe.flush();
 }

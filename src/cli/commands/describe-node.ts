@@ -45,7 +45,8 @@ export async function describeNode(
     );
   await printEvents(session, client, `Node/${name}`, now);
   const cordoned = record.schedulable === false;
-  terminal.out(`\n${session.next(cordoned ? `berth node uncordon ${name}` : `berth node drain ${name}`)}\n`);
+  const ready = textOf(record.status) === 'ready' ? 'berth apply -f FILE' : 'berth doctor';
+  terminal.out(`\n${session.next(cordoned ? `berth node uncordon ${name}` : ready)}\n`);
   return EXIT.ok;
 }
 

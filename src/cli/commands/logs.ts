@@ -1,4 +1,5 @@
 import { type CommandBody, REMOTE_OPTIONS } from '../command.ts';
+import { MAX_TAIL } from '../../core/operations/queries.ts';
 import { EXIT } from '../exit-code.ts';
 import { logLines } from '../log-source.ts';
 import { wholeNumber } from './run.ts';
@@ -20,6 +21,11 @@ export const logs: CommandBody = {
       description:
         'What instances printed last before they failed: 200 lines of each, also of those that are gone. Values that a container was given are redacted.',
     },
+    { flags: '--timestamps', description: 'The time of each line before it, by the clock of its node.' },
+    {
+      flags: '--grep <text>',
+      description: 'Only lines that hold this text, of all that is kept unless --tail or --since says less.',
+    },
     { flags: '--instance <id>', description: 'Only this instance (berth get instances NAME).' },
     ...REMOTE_OPTIONS,
   ],
@@ -34,15 +40,20 @@ export const logs: CommandBody = {
     const instance = options.text('instance');
     const since = options.text('since');
     const previous = options.flag('previous');
+    const wanted = options.text('grep');
+    const lines =
+      tail === undefined ? (wanted === undefined ? undefined : MAX_TAIL) : wholeNumber('--tail', tail);
     let printed = 0;
     const source = logLines(client, name, {
       follow: options.flag('follow'),
-      ...(tail === undefined ? {} : { tail: wholeNumber('--tail', tail) }),
+      ...(lines === undefined ? {} : { tail: lines }),
       ...(instance === undefined ? {} : { instance }),
       ...(since === undefined ? {} : { since }),
       ...(previous ? { previous } : {}),
+      ...(options.flag('timestamps') ? { timestamps: true } : {}),
     });
     for await (const line of source) {
+      if (wanted !== undefined && !line.problem && !line.text.includes(wanted)) continue;
       printed += 1;
       const prefix =
         instance !== undefined || line.instance === ''
@@ -50,7 +61,9 @@ export const logs: CommandBody = {
           : `${session.terminal.style.cyan(line.instance.slice(-6))}  `;
       session.terminal.out(`${prefix}${line.text}\n`);
     }
-    if (printed === 0 && previous)
+    if (printed === 0 && wanted !== undefined)
+      session.terminal.err(`no line of ${name} holds ${JSON.stringify(wanted)}\n`);
+    else if (printed === 0 && previous)
       session.terminal.err(`no instance of ${name} failed lately; ${session.next(`berth logs ${name}`)}\n`);
     else if (printed === 0 && !options.flag('follow'))
       session.terminal.err(`no output yet; ${session.next(`berth describe deployment ${name}`)}\n`);

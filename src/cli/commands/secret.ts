@@ -1,5 +1,6 @@
 import { isTextRecord, messageOf } from '../../core/model/values.ts';
 import { ROTATION_PHASES } from '../../core/model/rotation-phase.ts';
+import { SECRET_CHARSETS, SECRET_ENCODINGS } from '../../core/model/secret-limits.ts';
 import { readFileSync } from 'node:fs';
 import { unjudged } from '../../sdk/index.ts';
 import { type Client, type Json, named } from '../client.ts';
@@ -18,6 +19,7 @@ import { secretParams } from '../secret-path.ts';
 import type { Session } from '../session.ts';
 import { timeoutOf, waitUntilHealthy } from '../waiting.ts';
 import { WAIT_OPTIONS } from './apply.ts';
+import { wholeNumber } from './run.ts';
 import { hooksCommand, rotateCredential } from './secret-credential.ts';
 
 const PATH = {
@@ -43,6 +45,18 @@ const MATERIAL_OPTIONS = [
     flags: '--generate <key>',
     description: 'A key whose value the control plane makes and nobody sees. May be repeated.',
     repeatable: true,
+  },
+  { flags: '--bytes <n>', description: 'Of what --generate makes: 16 to 1024 random bytes. Default: 32.' },
+  {
+    flags: '--encoding <encoding>',
+    description: 'Of these bytes. Default: base64url.',
+    values: SECRET_ENCODINGS,
+  },
+  { flags: '--length <n>', description: 'Instead of bytes: a text of so many characters.' },
+  {
+    flags: '--charset <charset>',
+    description: 'Of that text. Default: alphanumeric.',
+    values: SECRET_CHARSETS,
   },
   {
     flags: '--alternate <key=values>',
@@ -70,10 +84,28 @@ async function material(session: Session, options: OptionValues): Promise<Json> 
     for (const key of keys) values[key] = await terminal.askHidden(`Value of ${key}: `);
   }
   const made = options.list('generate');
-  const generate = { ...(made.length > 0 && { keys: made }), ...alternates(options.list('alternate')) };
+  const form = formOf(options);
+  if (made.length === 0 && Object.keys(form).length > 0)
+    throw usage('--bytes, --encoding, --length and --charset say how --generate KEY makes a value');
+  const generate = {
+    ...(made.length > 0 && { keys: made, ...form }),
+    ...alternates(options.list('alternate')),
+  };
   return {
     ...(Object.keys(values).length > 0 && { values }),
     ...(Object.keys(generate).length > 0 && { generate }),
+  };
+}
+
+/** What the control plane takes of it, it says itself. */
+function formOf(options: OptionValues): Json {
+  const [bytes, length] = [options.text('bytes'), options.text('length')];
+  const [encoding, charset] = [options.text('encoding'), options.text('charset')];
+  return {
+    ...(bytes !== undefined && { bytes: wholeNumber('--bytes', bytes) }),
+    ...(encoding !== undefined && { encoding }),
+    ...(length !== undefined && { length: wholeNumber('--length', length) }),
+    ...(charset !== undefined && { charset }),
   };
 }
 

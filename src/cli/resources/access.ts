@@ -71,7 +71,12 @@ export const secrets: Resource<Secret> = {
   nothing:
     'no deployment references a secret yet, and only those that are referenced are listed; berth secret show PATH finds every one',
   list: (client) => client.list('GET /api/v1/secrets/resources'),
-  one: (client, name) => client.record('GET /api/v1/secrets/{namespace}/{name}', secretParams(name)),
+  one: async (client, name) => {
+    const record = await client.record('GET /api/v1/secrets/{namespace}/{name}', secretParams(name));
+    // Who reads it is known of those that are referenced; of the others nobody does.
+    const referenced = await client.list('GET /api/v1/secrets/resources');
+    return { ...record, consumers: referenced.find(({ path }) => path === name)?.consumers ?? 0 };
+  },
   columns: [
     field('PATH', (one) => one.path),
     { header: 'EXISTS', cell: (record) => EXISTS.get(record.exists) ?? 'yes' },

@@ -319,6 +319,8 @@ export const streamOperation = message({
         follow: flag,
         tail: optional({ type: 'number' }),
         sinceSeconds: optional({ type: 'number' }),
+        /** The time of each line before it. */
+        timestamps: optional({ type: 'boolean', orNot: true }),
       },
     },
     stats: { type: 'object', fields: { instanceId: serverText } },

@@ -260,6 +260,8 @@ function planWanted(
       stuck: isStuck(groups, changes, gates.length === 0) ? misplaced : [],
       rollout,
       deadlineMs: progress.deadlineMs,
+      ...(input.status?.specHash === deployment.specHash &&
+        input.status.desired === spec.replicas && { before: input.status.phase }),
     }),
   };
   const rollback = rollbackTarget(spec, rollout, deployment);

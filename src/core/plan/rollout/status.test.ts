@@ -35,6 +35,31 @@ describe('status of a deployment', () => {
     });
   });
 
+  it('counts no more than are wanted while one on a lost node and its successor are there', () => {
+    const model = placed('plain');
+    const [first] = model.instances.values();
+    const node = first && model.nodes.get(first.nodeId);
+    if (node === undefined) throw new Error('nothing was placed');
+    node.status = 'lost';
+    model.step();
+    expect(model.instances.size).toBe(3);
+    expect(model.status).toMatchObject({ desired: 2, placed: 2, updated: 2 });
+  });
+
+  it('stays Degraded while nothing is healthy, also in the moment between two failures', () => {
+    const model = placed('plain');
+    const all = (altered: Partial<InstanceObservation>): void => {
+      for (const [id, seen] of model.observations) model.observations.set(id, { ...seen, ...altered });
+      model.step();
+    };
+    all({ phase: 'exited', exitCode: 1 });
+    expect(model.status).toMatchObject({ phase: 'Degraded', healthy: 0 });
+    all({ phase: 'starting' });
+    expect(model.status).toMatchObject({ phase: 'Degraded', healthy: 0 });
+    all({ phase: 'running' });
+    expect(model.status).toMatchObject({ phase: 'Running', healthy: 2 });
+  });
+
   it.each<readonly [string, Partial<InstanceObservation>, string]>([
     [
       'a crash loop',

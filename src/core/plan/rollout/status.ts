@@ -14,6 +14,8 @@ export interface StatusInput {
   /** Instances that residency does not allow where they are, and that cannot be moved. */
   readonly stuck?: readonly InstanceState[];
   readonly rollout: Pick<RolloutRecord, 'state' | 'from'>;
+  /** What was said of this spec before; absent: nothing, or of another. */
+  readonly before?: DeploymentPhase;
   readonly deadlineMs: number;
 }
 
@@ -24,12 +26,17 @@ export function countsOf(states: readonly InstanceState[], desired: number): Cou
   const current = states.filter(
     (state) => state.current && state.standing !== 'stopping' && state.standing !== 'gone',
   );
+  // One on a lost or draining node and its successor fill one place.
+  const places = (fits: (state: InstanceState) => boolean): number => {
+    const count = current.filter(fits).length;
+    return desired === 0 ? count : Math.min(count, desired);
+  };
   return {
     desired,
-    placed: current.length,
-    running: current.filter((state) => state.running).length,
-    healthy: current.filter((state) => state.healthy).length,
-    updated: current.filter((state) => state.observation?.specHash === state.record.specHash).length,
+    placed: places(() => true),
+    running: places((state) => state.running),
+    healthy: places((state) => state.healthy),
+    updated: places((state) => state.observation?.specHash === state.record.specHash),
   };
 }
 
@@ -85,8 +92,11 @@ function judgePlaced(input: StatusInput, counts: Counts): Judgement {
   if (counts.healthy >= desired && groups.leave.length === 0) {
     return { phase: 'Running', message: `${counts.healthy} of ${desired} instances run` };
   }
+  const isDown = input.before === 'Degraded' && counts.healthy === 0;
   const done = `${counts.placed} of ${desired} placed, ${counts.running} running, ${counts.healthy} healthy`;
-  return { phase: 'Progressing', message: `${unplaced === '' ? done : unplaced}${serving}` };
+  // What fails and is started again is no better for the moment in between.
+  const phase = isDown ? 'Degraded' : 'Progressing';
+  return { phase, message: `${unplaced === '' ? done : unplaced}${serving}` };
 }
 
 /** It keeps running: a rule that cannot be kept by moving is not kept by an outage. */

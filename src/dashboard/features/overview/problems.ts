@@ -16,7 +16,7 @@ function ofDeployment({ name, status }: Deployment): Problem | undefined {
   return {
     key: `deployment/${name}`,
     severity: phase === 'Degraded' ? 'bad' : 'warn',
-    what: phase === 'Pending' ? 'Unplaced' : phase,
+    what: phase,
     title: name,
     detail: message,
     // Why it has no place is answered node by node.

@@ -23,6 +23,7 @@ interface LogRequest {
   readonly follow: boolean;
   readonly tail: number;
   readonly sinceSeconds?: number;
+  readonly timestamps: boolean;
 }
 
 type LogQuery = Partial<ServedQuery<typeof INSTANCES.logs>>;
@@ -32,12 +33,14 @@ export function logRequest(query: LogQuery): LogRequest | Rejection {
   if (isRejection(follow)) return follow;
   const tail = integerParameter(query, 'tail', 0, MAX_TAIL);
   if (isRejection(tail)) return tail;
+  const timestamps = booleanParameter(query, 'timestamps');
+  if (isRejection(timestamps)) return timestamps;
   const { since } = query;
-  if (since === undefined) return { follow, tail: tail ?? DEFAULT_TAIL };
+  if (since === undefined) return { follow, timestamps, tail: tail ?? DEFAULT_TAIL };
   const ms = parseDuration(since);
   if (ms === undefined || ms > MAX_SINCE_MS)
     return invalidParameter('since', since, 'a duration back from now, e.g. 10m');
-  return { follow, tail: tail ?? MAX_TAIL, sinceSeconds: Math.ceil(ms / 1000) };
+  return { follow, timestamps, tail: tail ?? MAX_TAIL, sinceSeconds: Math.ceil(ms / 1000) };
 }
 
 async function sendLogs(
@@ -89,12 +92,13 @@ export function streamLogs(
 ): StreamReply | Rejection {
   const wanted = logRequest(query);
   if (isRejection(wanted)) return wanted;
-  const { follow, ...range } = wanted;
+  const { follow, timestamps, ...range } = wanted;
   const open = (instance: InstanceRecord, part: LogRange): AgentStream | undefined =>
     dispatch.stream(store.tenantId, instance.nodeId, {
       kind: 'logs',
       instanceId: instance.id,
       follow,
+      ...(timestamps && { timestamps }),
       ...part,
     });
   if (follow && joining !== undefined) {

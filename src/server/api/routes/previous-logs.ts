@@ -63,7 +63,7 @@ export async function previousLogs(
     })),
   );
   const texts = logs.map(({ instance, log }) =>
-    text(log, found.length > 1 ? `${instance} | ` : '', wanted.tail, query.timestamps === 'true'),
+    text(log, found.length > 1 ? `${instance} | ` : '', wanted.tail, wanted.timestamps),
   );
   return {
     status: 200,
