@@ -263,6 +263,7 @@ export class Agent {
       problem,
       this.#mesh?.problem,
       this.#mesh?.addressProblem,
+      this.#mesh?.repairProblem,
       this.#ingress?.lastFacts?.problem,
       this.#clock.problem(Date.now(), performance.now()),
       ...this.#cannotReceive,

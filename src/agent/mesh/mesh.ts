@@ -41,6 +41,7 @@ import { NameServer } from './name-server.ts';
 import { Names } from './names.ts';
 import { Peers } from './peers.ts';
 import { RelayClient } from './relay-client.ts';
+import { Repairs } from './repairs.ts';
 import { ensureResolvConf } from './resolv-conf.ts';
 
 const DEADLINE_MS = 15_000;
@@ -106,6 +107,7 @@ export class Mesh {
   /** What rules and peers have been set by. */
   #applied: MeshMap | undefined;
   readonly #rules = new RuleSet(MESH_TABLES);
+  readonly #repairs = new Repairs();
   #listening = false;
   /** Whether to look for what others have changed, too. */
   #lookDue = true;
@@ -158,7 +160,9 @@ export class Mesh {
     try {
       // One that takes part goes on: its rules stay, and what fails is told.
       if (this.#endpoint === undefined) await ensureAble();
+      const { made } = device;
       const publicKey = await device.ensure(await meshMtu());
+      if (this.#endpoint !== undefined && device.made > made) this.#repaired('the interface');
       await this.#peers.listen();
       const routes = await this.#foreignRoutes();
       return {
@@ -175,6 +179,17 @@ export class Mesh {
 
   get problem(): string | undefined {
     return this.#problem;
+  }
+
+  /** What somebody keeps taking from it. */
+  get repairProblem(): string | undefined {
+    return this.#repairs.problem(performance.now());
+  }
+
+  #repaired(what: string): void {
+    this.#repairs.note(what, performance.now());
+    this.#options.log.warn(this.repairProblem ?? what);
+    this.#options.onChange();
   }
 
   /** Of what it was told to say of itself; it takes part all the same. */
@@ -303,7 +318,8 @@ export class Mesh {
     const bridge = await bridgeOf(place.gateway);
     // Some engines make it with the first container.
     if (bridge !== undefined) {
-      await this.#rules.ensure(meshRules(map, { bridge, ...place, device: this.#options.device.name }));
+      const rules = meshRules(map, { bridge, ...place, device: this.#options.device.name });
+      if (await this.#rules.ensure(rules)) this.#repaired('the rules (nftables)');
       await turnBack(bridge.ports);
     }
     // After the rules: the engine translates the source of what is sent before, and the kernel goes on so for as long as the same is sent.

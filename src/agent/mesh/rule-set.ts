@@ -25,9 +25,14 @@ export class RuleSet {
     return (await listing(this.#tables)) !== '';
   }
 
-  async ensure(rules: string): Promise<void> {
-    const there = await listing(this.#tables);
-    if (rules === this.#rules && hash('sha256', there) === this.#seen) return;
+  /** True: somebody else had changed them. */
+  async ensure(rules: string): Promise<boolean> {
+    const isOther = (text: string): boolean => this.#seen !== '' && hash('sha256', text) !== this.#seen;
+    let there = await listing(this.#tables);
+    // Twice: a program that could not be run lists nothing, either.
+    if (isOther(there)) there = await listing(this.#tables);
+    const isChanged = isOther(there);
+    if (rules === this.#rules && !isChanged) return false;
     try {
       await load(inPlace(this.#tables, rules, there));
     } catch {
@@ -36,10 +41,11 @@ export class RuleSet {
     }
     this.#rules = rules;
     this.#seen = hash('sha256', await listing(this.#tables));
+    return isChanged;
   }
 
   async remove(): Promise<void> {
-    this.#rules = '';
+    [this.#rules, this.#seen] = ['', ''];
     const { name, families } = this.#tables;
     for (const family of families) await run('nft', ['delete', 'table', family, name]).catch(() => {});
   }
