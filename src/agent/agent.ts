@@ -3,6 +3,7 @@ import { messageOf, optional } from '../core/model/values.ts';
 import type { AgentMessage, Farewell, MeshMap, Report, Welcome } from '../core/protocol/agent-protocol.ts';
 import { checkBindSource } from './containers/bind-roots.ts';
 import { Binds } from './containers/binds.ts';
+import { ConfigFiles } from './containers/config-files.ts';
 import type { Egress } from './networks/egress.ts';
 import type { Engine, EngineInfo } from './engine/engine.ts';
 import { endIngress, Ingress } from './ingress/ingress.ts';
@@ -147,6 +148,7 @@ export class Agent {
       cpus: info.cpus,
       node: identity.nodeName,
       binds: this.#binds,
+      files: new ConfigFiles(options.dataDir, options.log),
       hostPorts: options.hostPorts,
       volume: (id) => this.#volumes.mountState(id),
       meshNetwork: async () => await this.#mesh?.network(),

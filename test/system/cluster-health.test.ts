@@ -1,16 +1,29 @@
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
-import { type Cluster, startCluster, type Tenant } from '../support/harness/cluster.ts';
+import { type Cluster, type ClusterNode, startCluster, type Tenant } from '../support/harness/cluster.ts';
+import { nginxImage } from '../support/harness/nginx-image.ts';
+import { postgresImage } from '../support/harness/postgres-image.ts';
 
 /** What hangs, how containers are told to end, and files that they are given: on real engines. */
 
 let cluster: Cluster;
 let shop: Tenant;
+let one: ClusterNode;
+
+const NGINX = 'berth.test/nginx:1.22';
+const POSTGRES = 'berth.test/postgres:15';
 
 beforeAll(async () => {
   cluster = await startCluster();
   shop = await cluster.plane.tenant('shop');
-  await cluster.node('care-1', shop);
+  one = await cluster.node('care-1', shop, {
+    images: {
+      [NGINX]: { entries: nginxImage().files ?? [] },
+      [POSTGRES]: { entries: postgresImage().files ?? [] },
+    },
+  });
   await cluster.node('care-2', shop);
 }, 60_000);
 
@@ -78,5 +91,133 @@ describe('an instance that hangs', () => {
       /is restarted \(restart 1\), unhealthy for \d+ s: the health check failed \d+ times in a row/,
     );
     await cluster.phase(shop, 'web', 'Running');
+  });
+});
+
+/** Until every container that runs now is gone. */
+async function replacedWithin(change: () => Promise<unknown>): Promise<number> {
+  const before = new Set((await cluster.containers('web')).map(({ id }) => id));
+  const began = performance.now();
+  await change();
+  await eventually(
+    'the old ones are gone',
+    async () => (await cluster.containers('web')).filter(({ id }) => before.has(id)).length,
+    (left) => left === 0,
+  );
+  return performance.now() - began;
+}
+
+describe('stop', () => {
+  it('has PostgreSQL end at once although a client is connected, by its own signal', async () => {
+    await cluster.deploy(shop, {
+      name: 'web',
+      image: POSTGRES,
+      nodeId: 'care-1',
+      user: '70:70',
+      command: [
+        'sh',
+        '-c',
+        "initdb -D /tmp/d -U postgres --auth=trust --no-sync > /dev/null && exec postgres -D /tmp/d -c unix_socket_directories=/tmp -c listen_addresses=''",
+      ],
+      healthCheck: { type: 'exec', command: ['pg_isready -q -h /tmp'], interval: '300ms' },
+      stop: { signal: 'SIGINT', grace: '15s' },
+    });
+    await cluster.phase(shop, 'web', 'Running');
+    const client = cluster.exec(shop, 'web', [
+      'psql',
+      '-h',
+      '/tmp',
+      '-U',
+      'postgres',
+      '-c',
+      'SELECT pg_sleep(60)',
+    ]);
+    await eventually(
+      'a client waits',
+      () =>
+        cluster.exec(shop, 'web', [
+          'psql',
+          '-h',
+          '/tmp',
+          '-U',
+          'postgres',
+          '-Atc',
+          "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'SELECT pg_sleep%'",
+        ]),
+      ({ body }) => Number(body.stdout) > 0,
+    );
+    const tookMs = await replacedWithin(() => shop.call('DELETE', '/api/v1/deployments/web'));
+    await client.catch(() => undefined);
+    expect(tookMs).toBeLessThan(8_000);
+  });
+
+  it('kills what does not end after its grace', async () => {
+    await cluster.deploy(shop, {
+      name: 'web',
+      command: ['sh', '-c', "trap '' TERM; while :; do sleep 0.1; done"],
+      stop: { grace: '1s' },
+    });
+    await cluster.phase(shop, 'web', 'Running');
+    expect(await replacedWithin(() => shop.call('DELETE', '/api/v1/deployments/web'))).toBeLessThan(7_000);
+  });
+});
+
+const SITE = (word: string) => `
+user root;
+pid /tmp/nginx.pid;
+error_log stderr;
+events {}
+http {
+  access_log off;
+  server { listen 8080; location = / { return 200 ${word}; } location / { root /srv; } }
+}
+`;
+
+describe('files', () => {
+  it('give stock nginx its configuration, are read-only, and go with the container', async () => {
+    const folder = join(one.agent.dataDir, 'files');
+    await cluster.deploy(shop, {
+      name: 'web',
+      image: NGINX,
+      nodeId: 'care-1',
+      command: ['nginx', '-c', '/etc/nginx/site.conf', '-g', 'daemon off;'],
+      files: [
+        { path: '/etc/nginx/site.conf', content: SITE('first') },
+        { path: '/srv/logo', base64: Buffer.from([0, 255, 10, 1]).toString('base64'), mode: '0400' },
+      ],
+      stop: { signal: 'SIGQUIT', grace: '20s' },
+      healthCheck: {
+        type: 'exec',
+        command: ['wget -q -O /dev/null http://127.0.0.1:8080/'],
+        interval: '300ms',
+      },
+    });
+    await cluster.phase(shop, 'web', 'Running');
+    const ask = async (script: string) => (await cluster.exec(shop, 'web', ['sh', '-c', script])).body;
+    expect(await ask('wget -q -O- http://127.0.0.1:8080/')).toMatchObject({ stdout: 'first' });
+    expect(await ask('od -An -tx1 /srv/logo')).toMatchObject({
+      stdout: expect.stringMatching(/00 ff 0a 01/),
+    });
+    expect((await ask('echo x >> /etc/nginx/site.conf')).exitCode).not.toBe(0);
+    const [instance = ''] = readdirSync(folder);
+    expect(statSync(join(folder, instance)).mode & 0o777).toBe(0o700);
+    expect(statSync(join(folder, instance, '0')).mode & 0o777).toBe(0o444);
+    const { body: plan } = await shop.call('PUT', '/api/v1/deployments/web?dryRun=true', {
+      files: [{ path: '/etc/nginx/site.conf', content: SITE('second') }],
+    });
+    expect(plan.removed).toContain('files[/srv/logo]');
+    await cluster.update(shop, 'web', { files: [{ path: '/etc/nginx/site.conf', content: SITE('second') }] });
+    await cluster.phase(shop, 'web', 'Running');
+    await eventually(
+      'the new file is served',
+      () => ask('wget -q -O- http://127.0.0.1:8080/'),
+      ({ stdout }) => stdout === 'second',
+    );
+    await cluster.remove(shop, 'web');
+    await eventually(
+      'nothing is left on the node',
+      async () => readdirSync(folder),
+      (left) => left.length === 0,
+    );
   });
 });

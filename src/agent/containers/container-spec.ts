@@ -4,16 +4,28 @@ import type {
   AssignedInstance,
   AssignedMount,
 } from '../../core/protocol/agent-protocol.ts';
+import { STOP_GRACE } from '../../core/model/stop.ts';
 import { parseMemory } from '../../core/model/quantity.ts';
 import { heldPath } from './binds.ts';
 import type { ContainerSpec, HealthCheckSpec, MountSpec } from '../engine/container.ts';
 import { UnsafeSpecError } from '../engine/errors.ts';
 import { optional } from '../../core/model/values.ts';
+import type { WrittenFile } from './config-files.ts';
 import { QUICK_BACK_OFF, StepError } from './failures.ts';
 import { containerLabels, type Ownership } from './own-labels.ts';
+import type { ObservedContainer } from './observed-container.ts';
 import type { MountState } from '../volumes/mount-state.ts';
 
-export const STOP_GRACE_S = 10;
+const STOP_GRACE_S = STOP_GRACE.defaultMs / 1000;
+
+/** A container that is to stop has no description any more: what it was made with counts. */
+export function stopGraceS({ stopGraceS = STOP_GRACE_S }: Pick<ObservedContainer, 'stopGraceS'>): number {
+  return Math.min(Math.max(0, stopGraceS), STOP_GRACE.maxMs / 1000);
+}
+
+function graceS({ stop }: AssignedContainer): number {
+  return Math.ceil(Math.min(stop?.graceMs ?? STOP_GRACE.defaultMs, STOP_GRACE.maxMs) / 1000);
+}
 const DEFAULT_TMPFS_BYTES = 64 * 2 ** 20;
 
 /** What containers of the tenant are attached to. */
@@ -34,6 +46,8 @@ export interface SpecSource {
   /** Where its binds are held. */
   readonly heldFolder: string;
   readonly volume: (volumeId: string) => MountState;
+  /** Written already; absent: it has none. */
+  readonly files?: readonly WrittenFile[];
 }
 
 /** The assignment as a spec of the engine port. What the server should never ask for is refused here once more. */
@@ -68,13 +82,23 @@ export function containerSpec(source: SpecSource): ContainerSpec {
     ...optional('pidsLimit', bounds?.pids),
     ...optional('cpuWeight', bounds?.cpuWeight),
     ...optional('logBytes', bounds?.logBytes),
-    mounts: [...resolvMount(source.network), ...container.mounts.map((mount) => mountSpec(mount, source))],
+    mounts: [
+      ...resolvMount(source.network),
+      ...(source.files ?? []).map(({ source: file, target }) => ({
+        kind: 'bind' as const,
+        source: file,
+        target,
+        readOnly: true,
+      })),
+      ...container.mounts.map((mount) => mountSpec(mount, source)),
+    ],
     ports: container.ports.map(({ container: port, host }) => ({
       container: port,
       host: host ?? 0,
       protocol: 'tcp' as const,
     })),
-    stopTimeoutS: STOP_GRACE_S,
+    ...optional('stopSignal', container.stop?.signal),
+    stopTimeoutS: graceS(container),
   };
 }
 

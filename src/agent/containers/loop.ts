@@ -1,6 +1,7 @@
 import { messageOf } from '../../core/model/values.ts';
 import type { AgentMessage, Assignment, Resolved, Verdict } from '../../core/protocol/agent-protocol.ts';
 import type { Binds } from './binds.ts';
+import type { ConfigFiles } from './config-files.ts';
 import type { Engine, EngineKind } from '../engine/engine.ts';
 import { EngineUnavailableError } from '../engine/errors.ts';
 import { problemOf } from './failures.ts';
@@ -44,6 +45,7 @@ export interface LoopOptions {
   readonly cpus: number;
   readonly node: string;
   readonly binds: Binds;
+  readonly files: ConfigFiles;
   readonly hostPorts: readonly string[] | undefined;
   readonly volume: NodeView['volume'];
   readonly meshNetwork: Workbench['meshNetwork'];
@@ -346,6 +348,7 @@ export class Loop {
     const isWanted = (id: string): boolean =>
       this.#lanes.has(id) || this.observer.byInstance.has(id) || assigned.get(id)?.wanted === 'run';
     void this.#options.binds.sweep(isWanted);
+    void this.#options.files.sweep(isWanted);
   }
 
   #isKept(instanceId: string): boolean {
@@ -393,7 +396,7 @@ export class Loop {
 
   /** Without a session: for what the instance's record says. */
   #bench(instanceId?: string): Workbench | undefined {
-    const { engine, engineKind, binds, hostPorts, volume, send, meshNetwork } = this.#options;
+    const { engine, engineKind, binds, files, hostPorts, volume, send, meshNetwork } = this.#options;
     const historyOf = instanceId === undefined ? undefined : binds.record(instanceId)?.owner;
     const owner = this.#epoch === undefined ? historyOf : this.state.owner;
     if (owner === undefined) return undefined;
@@ -406,6 +409,7 @@ export class Loop {
       owner,
       resolver: this.#resolver,
       binds,
+      files,
       hostPorts,
       volume,
       material: this.#material,

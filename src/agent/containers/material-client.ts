@@ -1,4 +1,5 @@
 import type { AgentMessage, AssignedInstance, Resolved } from '../../core/protocol/agent-protocol.ts';
+import { optional } from '../../core/model/values.ts';
 import { SECRETS_BACK_OFF, StepError } from './failures.ts';
 
 const ANSWER_DEADLINE_MS = 10_000;
@@ -9,7 +10,7 @@ export class SessionLostError extends Error {
 }
 
 /** Values of secrets, for the one container that is about to be made. In memory only. */
-export type Material = Pick<Extract<Resolved, { readonly ok: true }>, 'environment' | 'registry'>;
+export type Material = Pick<Extract<Resolved, { readonly ok: true }>, 'environment' | 'registry' | 'files'>;
 
 interface Pending {
   readonly timer: NodeJS.Timeout;
@@ -50,8 +51,8 @@ export class MaterialClient {
     this.#pending.delete(answer.requestId);
     clearTimeout(pending.timer);
     if (!answer.ok) return pending.reject(unresolved(answer.message));
-    const { environment, registry } = answer;
-    pending.resolve({ environment, ...(registry === undefined ? {} : { registry }) });
+    const { environment, registry, files } = answer;
+    pending.resolve({ environment, ...optional('registry', registry), ...optional('files', files) });
   }
 
   lost(): void {

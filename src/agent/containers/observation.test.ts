@@ -182,6 +182,16 @@ describe('an observation', () => {
       { phase: 'running', reason: 'crash_loop' },
     ],
     [
+      'a loop by a signal, seen running',
+      { containers: [RUNNING], history: endings({}, {}, { exitCode: 139 }) },
+      {
+        reason: 'crash_loop',
+        exitCode: 139,
+        message:
+          'the container ended with exit code 139 (SIGSEGV); it ended 3 times in the last five minutes',
+      },
+    ],
+    [
       'a loop by memory',
       { containers: [RUNNING], history: endings({}, {}, { outOfMemory: true }) },
       { reason: 'out_of_memory' },

@@ -1,3 +1,4 @@
+import { constants } from 'node:os';
 import type { AssignedInstance, AssignedOnce } from '../../core/protocol/agent-protocol.ts';
 import { instanceId } from '../../core/model/ids.ts';
 import type { ContainerPhase, InstanceObservation } from '../../core/model/instance.ts';
@@ -39,7 +40,7 @@ export function observationOf(input: ObservationInput): InstanceObservation {
     containerName: seen.name,
     specHash: seen.specHash,
     secretsVersion: seen.secretsVersion,
-    ...optional('exitCode', seen.exitCode),
+    ...optional('exitCode', seen.exitCode ?? lastLoopExit(input)),
     restarts: seen.restarts + (input.restartsOf?.(seen.id) ?? 0),
     ...trouble(input, seen),
     ...optional('startedAt', seen.startedAt),
@@ -126,7 +127,10 @@ function endedOnce(
   if (seen.exitCode === undefined || seen.exitCode === 0) return {};
   const cause = seen.oomKilled ? OUT_OF_MEMORY : NOT_RUNNABLE[seen.exitCode];
   return (
-    cause ?? { reason: 'container_exited', message: `the container ended with exit code ${seen.exitCode}` }
+    cause ?? {
+      reason: 'container_exited',
+      message: `the container ended with exit code ${seen.exitCode}${signalOf(seen.exitCode)}`,
+    }
   );
 }
 
@@ -151,7 +155,7 @@ export function endingTrouble(
   { cause, ranMs }: Words = {},
 ): Required<Trouble> {
   const known = outOfMemory ? OUT_OF_MEMORY : NOT_RUNNABLE[exitCode ?? 0];
-  const code = exitCode === undefined ? '' : ` with exit code ${exitCode}`;
+  const code = exitCode === undefined ? '' : ` with exit code ${exitCode}${signalOf(exitCode)}`;
   const after = ranMs === undefined ? '' : ` after ${spanText(ranMs)}`;
   const said = cause === undefined ? '' : `: \`${cause}\``;
   return {
@@ -164,6 +168,20 @@ function spanText(ms: number): string {
   if (ms < 1_000) return 'less than a second';
   if (ms < 120_000) return `${Math.round(ms / 1_000)} s`;
   return ms < 7_200_000 ? `${Math.round(ms / 60_000)} min` : `${Math.round(ms / 3_600_000)} h`;
+}
+
+/** Of a container that ends again and again, while it runs in between. */
+function lastLoopExit({ history, nowMs }: ObservationInput): number | undefined {
+  const endings = recentEndings(history, nowMs);
+  return isCrashLoop(endings) ? endings.at(-1)?.exitCode : undefined;
+}
+
+const SIGNALLED = 128;
+
+/** By which signal, as shells and engines say it in the code; empty: by none. */
+function signalOf(exitCode: number): string {
+  const name = Object.entries(constants.signals).find(([, number]) => number === exitCode - SIGNALLED)?.[0];
+  return name === undefined ? '' : ` (${name})`;
 }
 
 const OUT_OF_MEMORY: Required<Trouble> = {

@@ -17,6 +17,8 @@ export interface ObservedContainer {
   readonly health?: ContainerHealth;
   readonly restarts: number;
   readonly restartsItself: boolean;
+  /** Absent: it was made before this was asked for. */
+  readonly stopGraceS?: number;
   readonly binds: readonly string[];
   readonly startedAt?: string;
   readonly finishedAt?: string;
@@ -50,6 +52,7 @@ export function observedContainer(
     ...optional('health', state.health),
     restarts: state.restartCount,
     restartsItself: state.restartsItself,
+    ...optional('stopGraceS', state.stopTimeoutS),
     binds: state.binds,
     ...optional('startedAt', state.startedAt),
     ...optional('finishedAt', state.finishedAt),

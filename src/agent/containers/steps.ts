@@ -8,8 +8,9 @@ import { parseImageReference } from '../../core/model/image-reference.ts';
 import { portRangesText, portsOutside } from '../../core/model/port-ranges.ts';
 import { attachRest, firstNetwork } from '../networks/attachments.ts';
 import type { Binds } from './binds.ts';
+import type { ConfigFiles } from './config-files.ts';
 import { secondName } from './container-name.ts';
-import { containerSpec, type SpecSource, STOP_GRACE_S, type ContainerNetwork } from './container-spec.ts';
+import { containerSpec, type SpecSource, stopGraceS, type ContainerNetwork } from './container-spec.ts';
 import type { Engine, EngineKind, RegistryCredentials } from '../engine/engine.ts';
 import { EngineConflictError, EngineNotFoundError, ImagePullError } from '../engine/errors.ts';
 import { optional } from '../../core/model/values.ts';
@@ -41,6 +42,7 @@ export interface Workbench {
   readonly owner: Ownership;
   readonly resolver: MaterialClient;
   readonly binds: Binds;
+  readonly files: ConfigFiles;
   readonly hostPorts: readonly string[] | undefined;
   readonly volume: SpecSource['volume'];
   /** By instance, from `resolve` to `create`. */
@@ -142,22 +144,23 @@ export const EXECUTORS: Executors = {
   stop: async ({ instanceId, containerId }, { engine, observer, state, binds }) => {
     if (state.assigned.get(instanceId)?.wanted !== 'run') await binds.forget(instanceId);
     await orGone(observer, containerId, async () => {
-      await engine.stop(containerId, STOP_GRACE_S);
       const before = observer.get(containerId);
-      if (before !== undefined) observer.put({ ...before, status: 'exited' });
+      await engine.stop(containerId, stopGraceS(before ?? {}));
+      const now = observer.get(containerId) ?? before;
+      if (now !== undefined) observer.put({ ...now, status: 'exited' });
     });
   },
 
   end: async ({ instanceId, containerId }, { engine, observer, state }) => {
     state.history.set(instanceId, { ...state.historyOf(instanceId), wasEnded: true });
     await orGone(observer, containerId, async () => {
-      await engine.stop(containerId, STOP_GRACE_S);
+      await engine.stop(containerId, stopGraceS(observer.get(containerId) ?? {}));
       // Its code is what the control plane waits for.
       await observer.refresh(containerId);
     });
   },
 
-  remove: async ({ instanceId, containerId }, { engine, observer, state, binds }) => {
+  remove: async ({ instanceId, containerId }, { engine, observer, state, binds, files }) => {
     await orGone(observer, containerId, async () => {
       const force = observer.get(containerId)?.status === 'dead';
       try {
@@ -171,7 +174,9 @@ export const EXECUTORS: Executors = {
       }
     });
     const isLast = !observer.byInstance.has(instanceId);
-    if (isLast && state.assigned.get(instanceId)?.wanted !== 'run') await binds.release(instanceId);
+    if (!isLast || state.assigned.get(instanceId)?.wanted === 'run') return;
+    await binds.release(instanceId);
+    await files.release(instanceId);
   },
 
   healthcheckNow: async ({ instanceId, containerId }, { engine, observer, state }) => {
@@ -310,8 +315,8 @@ async function create(
   container: AssignedContainer,
   bench: Workbench,
 ): Promise<void> {
-  const { engine, observer, owner, binds, hostPorts, volume, material, state } = bench;
-  const secrets = material.get(assigned.id)?.environment;
+  const { engine, observer, owner, binds, files, hostPorts, volume, material, state } = bench;
+  const { environment: secrets, files: wantedFiles = [] } = material.get(assigned.id) ?? {};
   if (container.needsSecrets && secrets === undefined) return forgetSecrets(assigned.id, bench);
   refusePorts(container, hostPorts);
   await binds.hold(assigned, owner);
@@ -324,6 +329,7 @@ async function create(
     network: await firstNetwork(container, state.network ?? { name: networkName(owner) }, bench),
     heldFolder: binds.folder,
     volume,
+    files: await files.write(assigned.id, container.hasFiles === true ? wantedFiles : []),
   });
   try {
     const id = await engine.createContainer(spec);
@@ -338,6 +344,7 @@ async function create(
       oomKilled: false,
       restarts: 0,
       restartsItself: restart.name !== 'no',
+      ...optional('stopGraceS', spec.stopTimeoutS),
       binds: mounts.flatMap((mount) => (mount.kind === 'bind' ? mount.source : [])),
       ports: [],
     });

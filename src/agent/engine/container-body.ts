@@ -1,5 +1,6 @@
 import { posix } from 'node:path';
 import { capabilityName, EVERY_CAPABILITY, isContainerUser } from '../../core/model/confinement.ts';
+import { STOP_SIGNALS } from '../../core/model/stop.ts';
 import type { ContainerSpec, HealthCheckSpec, MountSpec, PortSpec } from './container.ts';
 import type { EngineKind } from './engine.ts';
 import { UnsafeSpecError } from './errors.ts';
@@ -56,6 +57,7 @@ export function containerBody(
     Labels: { ...spec.labels, ...spec.ownLabels },
     ExposedPorts: Object.fromEntries(spec.ports.map((port) => [portKey(port), {}])),
     ...(spec.healthCheck === undefined ? {} : { Healthcheck: healthCheckBody(spec.healthCheck) }),
+    ...(spec.stopSignal === undefined ? {} : { StopSignal: stopSignal(spec.stopSignal) }),
     StopTimeout: spec.stopTimeoutS ?? DEFAULT_STOP_TIMEOUT_S,
     AttachStdin: false,
     AttachStdout: false,
@@ -157,6 +159,11 @@ const LOG_CONFIG = {
   }),
   podman: (bytes: number) => ({ Type: 'k8s-file', Config: { 'max-size': String(bytes) } }),
 } as const;
+
+function stopSignal(name: string): string {
+  if (!STOP_SIGNALS.includes(name)) throw new UnsafeSpecError(`stop signal ${name}`);
+  return name;
+}
 
 function environmentEntry([name, value]: readonly [string, string]): string {
   // A bad name would come back in the engine's error message together with the value.

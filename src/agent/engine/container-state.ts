@@ -34,6 +34,7 @@ export function containerState(body: unknown): ContainerState {
     ...optional('pid', pid === 0 ? undefined : pid),
     ...optional('health', containerHealth(state['Health'] ?? state['Healthcheck'])),
     restartCount: number(top['RestartCount']) ?? 0,
+    ...optional('stopTimeoutS', number(config['StopTimeout'])),
     restartsItself: restartsItself(fields(fields(top['HostConfig'])['RestartPolicy'])['Name']),
     binds: list(top['Mounts'])
       .map(fields)

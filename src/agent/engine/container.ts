@@ -27,6 +27,8 @@ export interface ContainerSpec {
   readonly logBytes?: number;
   readonly mounts: readonly MountSpec[];
   readonly ports: readonly PortSpec[];
+  /** Absent: that of the image. */
+  readonly stopSignal?: string;
   readonly stopTimeoutS?: number;
 }
 
@@ -93,6 +95,8 @@ export interface ContainerState {
   readonly pid?: number;
   readonly health?: ContainerHealth;
   readonly restartCount: number;
+  /** As it was made. */
+  readonly stopTimeoutS?: number;
   /** The engine itself starts it again. */
   readonly restartsItself: boolean;
   /** Paths of the host that are mounted in it. */

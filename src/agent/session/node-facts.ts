@@ -7,7 +7,9 @@ import {
   SEAL_FEATURE,
 } from '../../core/protocol/agent-protocol.ts';
 import { CONFINEMENT_FEATURE } from '../../core/model/confinement.ts';
+import { FILES_FEATURE } from '../../core/model/config-file.ts';
 import { NETWORKS_FEATURE } from '../../core/model/network.ts';
+import { STOP_FEATURE } from '../../core/model/stop.ts';
 import { formatBytes } from '../../core/model/quantity.ts';
 import { MESH_FEATURE } from '../../core/model/mesh.ts';
 import { LABEL_DOMAIN } from '../../core/model/labels.ts';
@@ -34,6 +36,8 @@ export type NodeFacts = Pick<
 export const AGENT_FEATURES: readonly string[] = [
   CONFINEMENT_FEATURE,
   NETWORKS_FEATURE,
+  STOP_FEATURE,
+  FILES_FEATURE,
   RELAY_PROOF_FEATURE,
   ANCHORS_FEATURE,
   CREDENTIAL_FEATURE,

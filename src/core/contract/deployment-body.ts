@@ -22,6 +22,8 @@ import {
   VARIABLES,
   VOLUME_ID,
 } from './forms.ts';
+import { MAX_FILES } from '../model/config-file.ts';
+import { STOP_SIGNALS } from '../model/stop.ts';
 import { MAX_NETWORKS } from '../model/network.ts';
 import { type Draft, type Sent, shape } from '../schema/shape.ts';
 
@@ -180,6 +182,28 @@ const healthCheck = shape({
     },
   },
   required: ['type', 'command'],
+});
+
+const configFile = shape({
+  type: 'object',
+  named: 'ConfigFileDescription',
+  fields: {
+    path: {
+      type: 'string',
+      form: PLAIN_PATH,
+      description: 'Absolute; in no volume and no other file.',
+      ownCode: 'file_invalid',
+    },
+    content: { type: 'string', sensitive: true, description: 'As text.', ownCode: 'file_invalid' },
+    base64: { type: 'string', sensitive: true, description: 'As bytes.', ownCode: 'file_invalid' },
+    mode: {
+      type: 'string',
+      form: { pattern: '^0?[0-7]{3}$' },
+      description: 'Octal, in quotation marks; absent: 0444.',
+      ownCode: 'file_invalid',
+    },
+  },
+  required: ['path'],
 });
 
 const volumeMount = shape({
@@ -344,6 +368,30 @@ export const deploymentBody = shape({
       form: { minimum: 0 },
       description: 'Rotation counter; only the rotation operation raises it.',
       ownCode: 'secrets_version_negative',
+    },
+    stop: {
+      type: 'object',
+      fields: {
+        signal: {
+          type: 'string',
+          form: { enum: STOP_SIGNALS },
+          description: 'Absent: that of the image, or SIGTERM.',
+          ownCode: 'stop_invalid',
+        },
+        grace: {
+          type: 'string',
+          form: DURATION,
+          description: 'Between the signal and the kill, 1s to 1h; absent: 10s.',
+          ownCode: 'stop_invalid',
+        },
+      },
+      description: 'How containers are told to end.',
+    },
+    files: {
+      type: 'list',
+      items: configFile,
+      form: { maxItems: MAX_FILES },
+      description: 'Small files, read-only in the container, 256 KiB together. A credential here is refused.',
     },
     healthCheck,
     volumes: { type: 'list', items: volumeMount },

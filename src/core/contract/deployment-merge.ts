@@ -67,6 +67,7 @@ const OPTIONAL_FIELDS = [
   'user',
   'readOnlyRootFilesystem',
   'capabilities',
+  'stop',
   'healthCheck',
   'resources',
   'nodeId',
@@ -90,6 +91,7 @@ export function removedEntries(before: DeploymentSpec, after: DeploymentSpec): s
     ...lostKeys('environment', before.environment, after.environment),
     ...lostItems('secrets', before.secrets, after.secrets, (entry) => entry.name),
     ...lostKeys('composedEnvironment', before.composedEnvironment, after.composedEnvironment),
+    ...lostItems('files', before.files, after.files, (file) => file.path),
     ...lostItems('volumes', before.volumes, after.volumes, (mount) => mount.volumeId),
     ...lostKeys('placement.residency', before.placement?.residency, after.placement?.residency).map((entry) =>
       entry.replace(/^([^[]*)\[(.*)\]$/, '$1.$2'),

@@ -6,6 +6,7 @@ import type {
   UpdatePolicy,
   VolumeMount,
 } from '../model/deployment.ts';
+import type { ConfigFile } from '../model/config-file.ts';
 import { isRecord } from '../model/values.ts';
 import { inOrder } from '../schema/shape.ts';
 import { ingressEntries } from './ingress-drafts.ts';
@@ -37,6 +38,10 @@ export function volumeMounts(mounts: readonly unknown[]): VolumeMount[] {
   }));
 }
 
+export function configFiles(files: NonNullable<DeploymentDraft['files']>): ConfigFile[] {
+  return files.map(({ path = '', ...rest }) => ({ path, ...rest }));
+}
+
 function healthCheckOf(draft: NonNullable<DeploymentDraft['healthCheck']>): HealthCheck {
   return { ...draft, type: 'exec', command: draft.command ?? [] };
 }
@@ -53,7 +58,8 @@ function updateOf({ onFailure, ...policy }: NonNullable<DeploymentDraft['update'
 
 /** A draft that passed every rule becomes a spec: a fixed order of fields, and no write-time secret material. */
 export function specOfDraft(draft: DeploymentDraft): DeploymentSpec {
-  const { replicas, healthCheck, volumes, dependsOn, ports, ingress, access, update, ...plain } = draft;
+  const { replicas, files, healthCheck, volumes, dependsOn, ports, ingress, access, update, ...plain } =
+    draft;
   return inOrder(deploymentBody, {
     ...plain,
     kind: 'Deployment',
@@ -62,6 +68,7 @@ export function specOfDraft(draft: DeploymentDraft): DeploymentSpec {
     replicas: typeof replicas === 'number' ? replicas : 1,
     secrets: secretReferences(plain.secrets),
     secretsVersion: plain.secretsVersion ?? 0,
+    ...(files && { files: configFiles(files) }),
     ...(healthCheck && { healthCheck: healthCheckOf(healthCheck) }),
     ...(volumes && { volumes: volumeMounts(volumes) }),
     ...(dependsOn && { dependsOn: gatesOf(dependsOn) }),

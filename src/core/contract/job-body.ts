@@ -1,6 +1,6 @@
 import type { JobSpec } from '../model/job.ts';
 import { deploymentBody } from './deployment-body.ts';
-import { secretReferences, volumeMounts } from './deployment-spec.ts';
+import { configFiles, secretReferences, volumeMounts } from './deployment-spec.ts';
 import { DURATION, NODE_NAME } from './forms.ts';
 import { type Draft, inOrder, shape } from '../schema/shape.ts';
 
@@ -19,6 +19,8 @@ export const jobBody = shape({
     environment: shared.environment,
     secrets: shared.secrets,
     composedEnvironment: shared.composedEnvironment,
+    stop: shared.stop,
+    files: shared.files,
     volumes: shared.volumes,
     placement: shared.placement,
     resources: shared.resources,
@@ -51,13 +53,14 @@ export type JobDraft = Draft<typeof jobBody>;
 
 /** A draft that passed every rule becomes a spec: a fixed order of fields, and no write-time secret material. */
 export function jobSpecOfDraft(draft: JobDraft): JobSpec {
-  const { volumes, schedule, timeout, retries, ...plain } = draft;
+  const { files, volumes, schedule, timeout, retries, ...plain } = draft;
   return inOrder(jobBody, {
     ...plain,
     kind: 'Job',
     name: plain.name ?? '',
     image: plain.image ?? '',
     secrets: secretReferences(plain.secrets),
+    ...(files && { files: configFiles(files) }),
     ...(volumes && { volumes: volumeMounts(volumes) }),
     ...(typeof schedule === 'string' && { schedule }),
     ...(typeof timeout === 'string' && { timeout }),

@@ -1,7 +1,9 @@
+import type { ConfigFile } from './config-file.ts';
 import type { Confinement } from './confinement.ts';
 import type { IngressEntry } from './ingress.ts';
 import type { DeploymentId, InstanceId, NodeName, TenantId } from './ids.ts';
 import type { DeploymentName, OwnerName } from './owner.ts';
+import type { StopTerms } from './stop.ts';
 
 export interface HealthCheck {
   readonly type: 'exec';
@@ -89,6 +91,8 @@ export interface Workload extends Confinement {
   readonly secrets: readonly SecretReference[];
   readonly composedEnvironment?: Readonly<Record<string, string>>;
   readonly secretsVersion: number;
+  readonly stop?: StopTerms;
+  readonly files?: readonly ConfigFile[];
   readonly healthCheck?: HealthCheck;
   readonly volumes?: readonly VolumeMount[];
   readonly placement?: Placement;

@@ -1,9 +1,11 @@
+import type { ConfigFile } from './config-file.ts';
 import type { Confinement } from './confinement.ts';
 import type { Placement, Resources, SecretReference, VolumeMount, Workload } from './deployment.ts';
 import type { JobId, TenantId } from './ids.ts';
 import type { JobRun, OrderTrigger, StoredRun } from './job-run.ts';
 import { type JobName, jobOwner } from './owner.ts';
 import type { HookDelivery } from './rotation-hook.ts';
+import type { StopTerms } from './stop.ts';
 
 /** What a tenant asked for: a container that runs to its end, once or at the times of a schedule. */
 export interface JobSpec extends Confinement {
@@ -14,6 +16,8 @@ export interface JobSpec extends Confinement {
   readonly environment?: Readonly<Record<string, string>>;
   readonly secrets: readonly SecretReference[];
   readonly composedEnvironment?: Readonly<Record<string, string>>;
+  readonly stop?: StopTerms;
+  readonly files?: readonly ConfigFile[];
   readonly volumes?: readonly VolumeMount[];
   readonly placement?: Placement;
   readonly resources?: Resources;

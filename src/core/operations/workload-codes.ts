@@ -39,6 +39,8 @@ const SHARED: readonly RejectionCode[] = [
   'command_invalid',
   'user_invalid',
   'capability_unknown',
+  'stop_invalid',
+  'file_invalid',
   ...keysOf(healthCheckCodes),
   'healthcheck_duration_invalid',
   'environment_invalid',

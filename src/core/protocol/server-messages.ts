@@ -93,6 +93,10 @@ const container = message({
     user: optional(serverText),
     readOnlyRootFilesystem: optional(flag),
     capabilities: optional({ type: 'object', fields: { drop: optional(listOf(serverText)) } }),
+    /** How it is told to end; absent: by the signal of the image, with ten seconds until it is killed. */
+    stop: optional({ type: 'object', fields: { signal: optional(serverText), graceMs: optional(count) } }),
+    /** It has files, which come with the answer to `resolve`: many instances with theirs would not fit into a frame. */
+    hasFiles: optional(flag),
     /** Instead of the tenant's network, which is named `tenant` here; absent: that one alone. */
     networks: optional(listOf(name)),
     /** Deployments whose names are to answer on the tenant's network before it starts for the first time. */
@@ -384,6 +388,17 @@ const resolved = message({
         /** In memory only, on both sides. */
         environment: serverTextMap,
         registry: optional({ type: 'object', fields: { username: serverText, password: serverText } }),
+        files: optional(
+          listOf({
+            type: 'object',
+            fields: {
+              path: serverText,
+              content: optional(serverText),
+              base64: optional(serverText),
+              mode: optional(serverText),
+            },
+          }),
+        ),
       },
     },
     false: { type: 'object', fields: { requestId: serverText, reason: serverText, message: serverText } },

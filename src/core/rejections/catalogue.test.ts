@@ -73,12 +73,12 @@ const FROZEN = {
     413: body_too_large
     415: content_type_unsupported
     422: access_invalid access_source_unknown backup_invalid canary_invalid capability_unknown command_invalid container_defaults_invalid depends_on_cycle depends_on_invalid environment_invalid
-      field_too_large field_type_invalid field_unknown healthcheck_duration_invalid image_policy_invalid
+      field_too_large field_type_invalid field_unknown file_invalid healthcheck_duration_invalid image_policy_invalid
       image_signature_invalid image_unsigned ingress_invalid job_invalid label_reserved
       labels_invalid name_mismatch network_driver_unsupported network_name_invalid networks_invalid node_invalid node_name_invalid
       placement_invalid ports_invalid quota_invalid residency_country_invalid residency_label_conflict residency_label_handwritten
       residency_region_undeclared resources_invalid rotation_hook_invalid scaling_policy_invalid secret_environment_collision
-      secret_entries_too_many secret_generate_alternate_invalid secret_name_duplicate tenant_name_invalid token_invalid
+      secret_entries_too_many secret_generate_alternate_invalid secret_name_duplicate stop_invalid tenant_name_invalid token_invalid
       update_invalid user_invalid volume_class_unknown
       volume_binds_nested volume_host_path_invalid volume_name_invalid volume_size_invalid volume_type_unknown
     426: upgrade_required

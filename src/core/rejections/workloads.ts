@@ -86,6 +86,30 @@ export const workloadCodes = entries({
     corrected: '{ "capabilities": { "drop": ["CHOWN"] } }',
     origin: 'extension',
   },
+  stop_invalid: {
+    status: 422,
+    field: 'stop.<field>',
+    title: 'The way to end the container cannot be read.',
+    cause:
+      '`stop.signal` is what the main process of a container is sent when it is to end, by its name; absent, that of the image, which is SIGTERM unless the image says otherwise. `stop.grace` is how long it has until it is killed, 10 seconds where it is absent. A misspelt signal would be ignored by the program, and every stop would end with a kill. PostgreSQL ends fast and cleanly with SIGINT, nginx finishes its requests with SIGQUIT.',
+    accepted:
+      'signal: one of SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2, SIGWINCH, SIGABRT, SIGALRM, SIGPWR, SIGKILL, SIGRTMIN+3; grace: a duration from 1s to 1h',
+    failing: '{ "stop": { "signal": "INT" } }',
+    corrected: '{ "stop": { "signal": "SIGINT", "grace": "30s" } }',
+    origin: 'extension',
+  },
+  file_invalid: {
+    status: 422,
+    field: 'files[<i>].<field>',
+    title: 'A file for the container cannot be read, or its path is taken.',
+    cause:
+      '`files` are small configuration files that the container finds at absolute paths, read-only. Each has `path` and either `content` (text) or `base64` (bytes), and may have a `mode` of three octal digits in quotation marks. A path is no volume, in no volume and in no other file, and not one that the kernel or the engine fills. All of them are 262,144 bytes at most (`field_too_large`). A credential in one is refused like one in the environment: secrets are delivered as variables.',
+    accepted:
+      '[{"path": "/etc/nginx/conf.d/site.conf", "content": "…"}], with "base64" instead of "content" for bytes, "mode": "0444"',
+    failing: '{ "files": [{ "path": "../nginx.conf", "content": "events {}" }] }',
+    corrected: '{ "files": [{ "path": "/etc/nginx/nginx.conf", "content": "events {}" }] }',
+    origin: 'extension',
+  },
   environment_invalid: {
     status: 422,
     field: 'environment.<key>',

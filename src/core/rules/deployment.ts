@@ -9,6 +9,7 @@ import {
 import { accessRule, networksRule } from './attachment.ts';
 import { capabilitiesRule, userRule } from './confinement.ts';
 import { healthCheckRule } from './health-check.ts';
+import { filesRule } from './files.ts';
 import { imageRule } from './image.ts';
 import { nameRule } from './name.ts';
 import { placementRules } from './placement.ts';
@@ -22,6 +23,7 @@ import { dependsOnRule } from './depends-on.ts';
 import { ingressRule } from './ingress.ts';
 import { portsRule } from './ports.ts';
 import { resourcesRule } from './resources.ts';
+import { stopRule } from './stop.ts';
 import { updateRule } from './update.ts';
 
 function secretsVersionRule({ draft }: DeploymentInput) {
@@ -51,10 +53,12 @@ export const deploymentRules: readonly Rule<DeploymentInput>[] = [
   reading(['command'], commandRule),
   reading(['user'], userRule),
   reading(['capabilities'], capabilitiesRule),
+  reading(['stop'], stopRule),
   reading(['healthCheck'], healthCheckRule),
   reading(['command'], commandArgumentsRule),
   reading(['healthCheck'], healthCheckArgumentsRule),
   reading(['environment'], environmentRule),
+  reading(['files', 'volumes'], filesRule),
   ...workloadSecretRules,
   reading(['composedEnvironment'], composedLiteralsRule),
   reading(['secretsVersion'], secretsVersionRule),

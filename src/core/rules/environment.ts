@@ -19,7 +19,7 @@ function variableNameRule(key: string): Rejection | undefined {
   });
 }
 
-function inClear(
+export function inClear(
   field: string,
   variable: string,
   value: string,

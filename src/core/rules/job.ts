@@ -13,10 +13,12 @@ import { capabilitiesRule, userRule } from './confinement.ts';
 import { workloadSecretRules } from './deployment.ts';
 import { type DeploymentFacts, notACandidate, volumesRule } from './deployment-facts.ts';
 import { commandArgumentsRule, composedLiteralsRule, environmentRule } from './environment.ts';
+import { filesRule } from './files.ts';
 import { imageRule } from './image.ts';
 import { nameRule } from './name.ts';
 import { placementRules } from './placement.ts';
 import type { DeploymentInput, Limits, Rule } from './rule.ts';
+import { stopRule } from './stop.ts';
 import { sizesRule } from './sizes.ts';
 import { volumeMountsRule } from './volumes.ts';
 import { commandRule } from './command.ts';
@@ -84,8 +86,10 @@ export const jobRules: readonly Rule<JobInput>[] = [
     commandRule,
     userRule,
     capabilitiesRule,
+    stopRule,
     commandArgumentsRule,
     environmentRule,
+    filesRule,
     ...workloadSecretRules,
     composedLiteralsRule,
     volumeMountsRule,

@@ -49,6 +49,10 @@ function unresolved(index: number, { volume, volumeId }: Readonly<Record<string,
   });
 }
 
+export function isKernelPath(path: string): boolean {
+  return KERNEL_PATH.test(path);
+}
+
 function readMount(index: number, mount: unknown): Pick<VolumeMount, 'volumeId' | 'mountPath'> | Rejection {
   if (!isRecord(mount)) {
     return malformed(
@@ -93,7 +97,7 @@ function readMount(index: number, mount: unknown): Pick<VolumeMount, 'volumeId' 
       'The path inside the container must be absolute and plain.',
     );
   }
-  if (KERNEL_PATH.test(mountPath)) {
+  if (isKernelPath(mountPath)) {
     return malformed(
       index,
       'mountPath',

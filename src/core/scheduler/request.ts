@@ -2,7 +2,9 @@ import { type Confinement, CONFINEMENT_FEATURE, isConfined } from '../model/conf
 import type { Placement, VolumeMount, Workload } from '../model/deployment.ts';
 import type { OwnerName } from '../model/owner.ts';
 import type { NodeName } from '../model/ids.ts';
+import { FILES_FEATURE } from '../model/config-file.ts';
 import { NETWORKS_FEATURE } from '../model/network.ts';
+import { STOP_FEATURE } from '../model/stop.ts';
 import type { VolumeRecord } from '../model/volume.ts';
 import { type DefaultRequest, NO_DEFAULT } from '../model/counted.ts';
 import { type Amounts, countedAmounts, requestedAmounts } from './amounts.ts';
@@ -52,7 +54,7 @@ export interface PlacementFacts {
 
 export type PlaceableSpec = Pick<
   Workload,
-  'name' | 'placement' | 'resources' | 'nodeId' | 'ports' | 'networks'
+  'name' | 'placement' | 'resources' | 'nodeId' | 'ports' | 'networks' | 'stop' | 'files'
 > &
   Confinement;
 
@@ -79,10 +81,14 @@ export function placementRequest(
 }
 
 /** What an older agent would ignore silently. */
-export function neededFeatures(spec: Pick<Workload, 'networks'> & Confinement): readonly string[] {
+export function neededFeatures(
+  spec: Pick<Workload, 'networks' | 'stop' | 'files'> & Confinement,
+): readonly string[] {
   return [
     ...(isConfined(spec) ? [CONFINEMENT_FEATURE] : []),
     ...(spec.networks === undefined ? [] : [NETWORKS_FEATURE]),
+    ...(spec.stop === undefined ? [] : [STOP_FEATURE]),
+    ...((spec.files ?? []).length === 0 ? [] : [FILES_FEATURE]),
   ];
 }
 

@@ -158,6 +158,8 @@ export const jobCases: readonly Case[] = [
   ...refused('capability_unknown', 'capabilities.drop[0]', {
     'a job': job({ capabilities: { drop: ['EVERYTHING'] } }),
   }),
+  ...refused('stop_invalid', 'stop.signal', { 'a job': job({ stop: { signal: 'TERM' } }) }),
+  ...refused('file_invalid', 'files[0].path', { 'a job': job({ files: [{ path: 'a', content: '' }] }) }),
   ...refused('command_invalid', 'command', { 'a job': job({ command: [] }) }),
   ...refused('plaintext_credential_in_environment', 'environment.DB_PASSWORD', {
     'a job': job({ environment: { DB_PASSWORD: 'hunter2-and-more' } }),

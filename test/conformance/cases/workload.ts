@@ -50,6 +50,59 @@ export const workloadCases: readonly Case[] = [
     'with a prefix': post({ capabilities: { drop: ['CAP_NET_RAW', 'setuid'] } }),
     none: post({ capabilities: { drop: [] } }),
   }),
+  ...refused('stop_invalid', 'stop.signal', {
+    'without SIG': post({ stop: { signal: 'INT' } }),
+    'a number': post({ stop: { signal: 2 } }),
+    'one that ends nothing': post({ stop: { signal: 'SIGSTOP' } }),
+  }),
+  ...refused('stop_invalid', 'stop.grace', {
+    'no unit': post({ stop: { grace: '30' } }),
+    'less than a second': post({ stop: { grace: '999ms' } }),
+    'over an hour': post({ stop: { grace: '61m' } }),
+  }),
+  ...inside('stop_invalid', {
+    'what PostgreSQL wants': post({ stop: { signal: 'SIGINT', grace: '1m' } }),
+    'nothing of its own': post({ stop: {} }),
+  }),
+  ...refused('file_invalid', 'files[0].path', {
+    'a relative path': post({ files: [{ path: '../nginx.conf', content: 'events {}' }] }),
+    'a path of the kernel': post({ files: [{ path: '/proc/version', content: '' }] }),
+    'no path': post({ files: [{ content: 'x' }] }),
+  }),
+  ...refused('file_invalid', 'files[1].path', {
+    twice: post({
+      files: [
+        { path: '/a', content: 'x' },
+        { path: '/a', content: 'y' },
+      ],
+    }),
+  }),
+  ...refused('file_invalid', 'files[0]', {
+    'no content': post({ files: [{ path: '/a' }] }),
+    'two contents': post({ files: [{ path: '/a', content: 'x', base64: 'eA==' }] }),
+  }),
+  ...refused('file_invalid', 'files[0].base64', {
+    'no base64': post({ files: [{ path: '/a', base64: 'x' }] }),
+  }),
+  ...refused('file_invalid', 'files[0].mode', {
+    setuid: post({ files: [{ path: '/a', content: 'x', mode: '4755' }] }),
+    'a number': post({ files: [{ path: '/a', content: 'x', mode: 444 }] }),
+  }),
+  ...inside('file_invalid', {
+    'text and bytes': post({
+      files: [
+        { path: '/etc/nginx/nginx.conf', content: 'events {}' },
+        { path: '/srv/logo', base64: 'AAEC', mode: '0400' },
+      ],
+    }),
+    none: post({ files: [] }),
+  }),
+  ...refused('field_too_large', 'files', {
+    'one byte more than 256 KiB': post({ files: [{ path: '/a', content: 'x '.repeat(131_072) + 'y' }] }),
+  }),
+  ...refused('plaintext_credential_in_environment', 'files[0].content', {
+    'a password in a file': post({ files: [{ path: '/a.yml', content: 'password: Xk29-fQp0-mVt7\n' }] }),
+  }),
   ...refused('field_unknown', 'capabilities.add', {
     'a capability to add': post({ capabilities: { add: ['NET_ADMIN'] } }),
   }),

@@ -22,6 +22,13 @@ export const workloadFields = {
     fields: { name: text, vault_path: text, anchor: text, rotation: { type: 'string', values: ['restart'] } },
   }),
   composedEnvironment: optional(textMap),
+  stop: { type: 'object', optional: true, fields: { signal: optional(text), grace: optional(text) } },
+  files: optional(
+    listOf({
+      type: 'object',
+      fields: { path: text, content: optional(text), base64: optional(text), mode: optional(text) },
+    }),
+  ),
   volumes: optional(listOf({ type: 'object', fields: { volumeId: text, mountPath: text, readOnly: flag } })),
   placement: {
     type: 'object',

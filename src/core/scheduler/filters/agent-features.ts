@@ -1,10 +1,14 @@
 import { CONFINEMENT_FEATURE } from '../../model/confinement.ts';
+import { FILES_FEATURE } from '../../model/config-file.ts';
 import { NETWORKS_FEATURE } from '../../model/network.ts';
+import { STOP_FEATURE } from '../../model/stop.ts';
 import type { Filter } from './filter.ts';
 
 const FIELDS: Readonly<Record<string, string>> = {
   [CONFINEMENT_FEATURE]: 'user, readOnlyRootFilesystem and capabilities',
   [NETWORKS_FEATURE]: 'networks',
+  [STOP_FEATURE]: 'stop',
+  [FILES_FEATURE]: 'files',
 };
 
 /** An agent that does not know a security field would run the workload without it. */

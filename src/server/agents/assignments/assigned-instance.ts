@@ -13,6 +13,7 @@ import { pinnedImage } from '../../../core/model/image-reference.ts';
 import type { InstanceRecord } from '../../../core/model/instance.ts';
 import { parseDuration } from '../../../core/model/quantity.ts';
 import type { SpecSnapshot } from '../../../core/model/spec-snapshot.ts';
+import type { StopTerms } from '../../../core/model/stop.ts';
 import { neededFeatures } from '../../../core/scheduler/request.ts';
 import type { VolumeRecord } from '../../../core/model/volume.ts';
 
@@ -88,11 +89,16 @@ function container(spec: SpecSnapshot, facts: AssignmentFacts): AssignedContaine
     ...(user === undefined ? {} : { user }),
     ...(readOnlyRootFilesystem === undefined ? {} : { readOnlyRootFilesystem }),
     ...(capabilities === undefined ? {} : { capabilities }),
+    ...(spec.stop === undefined ? {} : { stop: stopOf(spec.stop) }),
+    ...((spec.files ?? []).length === 0 ? {} : { hasFiles: true }),
     ...(spec.networks === undefined ? {} : { networks: spec.networks }),
     ...optional('after', answeringFirst(spec)),
     environment: spec.environment ?? {},
     // Credentials of the registry are asked for by the one that has to pull, whatever this says.
-    needsSecrets: (spec.secrets?.length ?? 0) > 0 || Object.keys(spec.composedEnvironment ?? {}).length > 0,
+    needsSecrets:
+      (spec.files ?? []).length > 0 ||
+      (spec.secrets?.length ?? 0) > 0 ||
+      Object.keys(spec.composedEnvironment ?? {}).length > 0,
     ...(spec.healthCheck === undefined ? {} : { healthCheck: healthCheck(spec.healthCheck) }),
     ...(spec.resources?.limits === undefined ? {} : { limits: spec.resources.limits }),
     bounds: containerBounds(facts.defaults, facts.nodeMemoryBytes, spec.resources),
@@ -101,6 +107,10 @@ function container(spec: SpecSnapshot, facts: AssignmentFacts): AssignedContaine
     mounts: mounted,
     alias: spec.name,
   };
+}
+
+function stopOf({ signal, grace }: StopTerms): NonNullable<AssignedContainer['stop']> {
+  return { ...optional('signal', signal), ...duration('graceMs', grace) };
 }
 
 function answeringFirst({ dependsOn = {} }: Workload): readonly string[] | undefined {

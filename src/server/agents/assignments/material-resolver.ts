@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Resolve, Resolved } from '../../../core/protocol/agent-protocol.ts';
+import type { ConfigFile } from '../../../core/model/config-file.ts';
 import type { Workload } from '../../../core/model/deployment.ts';
 import type { TenantId } from '../../../core/model/ids.ts';
 import { ownerOf } from '../../../core/model/owner.ts';
@@ -41,6 +42,7 @@ type Answer =
       readonly ok: true;
       readonly environment: Readonly<Record<string, string>>;
       readonly registry?: { readonly username: string; readonly password: string };
+      readonly files?: readonly ConfigFile[];
     };
 
 /**
@@ -110,7 +112,12 @@ export class MaterialResolver {
       return { ok: false, reason: 'not_assigned', message: 'the assignment changed meanwhile' };
     this.#failures.delete(failureKey(tenantId, instance.deployment));
     const environment = Object.fromEntries([...resolved.env].map(([name, value]) => [name, value.reveal()]));
-    return { ok: true, environment, ...(given === undefined ? {} : { registry: given }) };
+    return {
+      ok: true,
+      environment,
+      ...(given === undefined ? {} : { registry: given }),
+      ...(spec.files === undefined ? {} : { files: spec.files }),
+    };
   }
 
   #assigned(
