@@ -47,6 +47,7 @@ const WEB = {
     retries: 3,
     restartAfter: '2s',
   },
+  stop: { grace: '1s' },
 };
 
 interface Seen {

@@ -80,6 +80,7 @@ const REASONS: Readonly<Record<InstanceStep['kind'], string>> = {
   takeOver: 'container_update_failed',
   stop: 'container_stop_failed',
   end: 'container_stop_failed',
+  restart: 'container_start_failed',
   remove: 'container_remove_failed',
   healthcheckNow: 'healthcheck_failed',
 };

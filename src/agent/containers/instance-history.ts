@@ -14,6 +14,10 @@ export interface InstanceHistory {
   readonly wasEnded?: boolean;
   /** Since when it is to stop. */
   readonly stopOrderedAtMs?: number;
+  /** Since when its container is unhealthy. */
+  readonly unhealthySinceMs?: number;
+  /** How often it was restarted without a session. */
+  readonly aloneRestarts?: number;
   /** Ends of its containers, newest last. */
   readonly endings: readonly Ending[];
 }

@@ -1,5 +1,6 @@
 import { messageOf } from '../../core/model/values.ts';
 import type { AgentMessage, Assignment, Resolved, Verdict } from '../../core/protocol/agent-protocol.ts';
+import { planAlone } from './alone.ts';
 import type { Binds } from './binds.ts';
 import type { ConfigFiles } from './config-files.ts';
 import type { Engine, EngineKind } from '../engine/engine.ts';
@@ -257,6 +258,7 @@ export class Loop {
   #changed(instanceId: string): void {
     this.#readUnwell(instanceId);
     this.#noteRun(instanceId);
+    this.#noteHealth(instanceId);
     this.#clearMended(instanceId);
     this.#options.onChange(instanceId);
     this.#wake(instanceId);
@@ -279,6 +281,17 @@ export class Loop {
     });
   }
 
+  #noteHealth(instanceId: string): void {
+    const assigned = this.state.assigned.get(instanceId);
+    if (assigned?.container?.healthCheck === undefined) return;
+    const { unhealthySinceMs, ...rest } = this.state.historyOf(instanceId);
+    const current = currentContainer(assigned, this.observer.byInstance.get(instanceId) ?? []);
+    const isUnhealthy = current?.status === 'running' && current.health?.status === 'unhealthy';
+    if (isUnhealthy === (unhealthySinceMs !== undefined)) return;
+    const since = isUnhealthy ? { unhealthySinceMs: performance.now() } : {};
+    this.state.history.set(instanceId, { ...rest, ...since });
+  }
+
   /** What failed before is no longer of interest once the container runs. */
   #clearMended(instanceId: string): void {
     const assigned = this.state.assigned.get(instanceId);
@@ -290,7 +303,13 @@ export class Loop {
 
   #ended(instanceId: string, ending: Ending, run: EndedRun | undefined): void {
     const activity = this.state.activity.get(instanceId);
-    if (activity === 'stop' || activity === 'end' || activity === 'remove' || !this.#isKept(instanceId))
+    if (
+      activity === 'stop' ||
+      activity === 'end' ||
+      activity === 'restart' ||
+      activity === 'remove' ||
+      !this.#isKept(instanceId)
+    )
       return;
     this.state.history.set(instanceId, withEnding(this.state.historyOf(instanceId), ending));
     if (run !== undefined) this.#readEnd(run, ending);
@@ -390,15 +409,24 @@ export class Loop {
     const view = this.#view();
     if (view !== undefined) return planInstance(view, instanceId);
     const record = this.#options.binds.record(instanceId);
-    const lonely = record === undefined ? undefined : this.#lonelyView();
-    return record === undefined || lonely === undefined ? undefined : planDisconnected(lonely, record);
+    const lonely = this.#lonelyView();
+    if (lonely === undefined) return undefined;
+    return (record && planDisconnected(lonely, record)) ?? this.#nextAlone(lonely, instanceId);
   }
 
-  /** Without a session: for what the instance's record says. */
+  #nextAlone({ nowMs, containers, history, volume }: DisconnectedView, instanceId: string) {
+    const { assigned, owner } = this.state;
+    if (owner === undefined) return undefined;
+    const { installId } = owner;
+    const sinceMs = this.#aloneSinceMs;
+    return planAlone({ nowMs, sinceMs, installId, assigned, containers, history, volume }, instanceId);
+  }
+
+  /** Without a session: for what the instance's record says, or the last orders. */
   #bench(instanceId?: string): Workbench | undefined {
     const { engine, engineKind, binds, files, hostPorts, volume, send, meshNetwork } = this.#options;
     const historyOf = instanceId === undefined ? undefined : binds.record(instanceId)?.owner;
-    const owner = this.#epoch === undefined ? historyOf : this.state.owner;
+    const owner = (this.#epoch === undefined ? historyOf : undefined) ?? this.state.owner;
     if (owner === undefined) return undefined;
     const { observer, state } = this;
     return {
@@ -553,6 +581,7 @@ function gates(cpus: number): Readonly<Record<StepKind, Gate>> {
     takeOver: work,
     stop: stops,
     end: stops,
+    restart: stops,
     remove: work,
     healthcheckNow: work,
     ask: questions,

@@ -59,6 +59,7 @@ const PHASE_OF_STEP: Readonly<Record<InstanceStep['kind'], ContainerPhase>> = {
   takeOver: 'running',
   stop: 'running',
   end: 'running',
+  restart: 'starting',
   remove: 'exited',
   healthcheckNow: 'running',
 };

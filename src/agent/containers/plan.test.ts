@@ -389,6 +389,7 @@ function carriedOut(view: NodeView, step: Step, count: number): NodeView {
         all.map((one) => (one.id === step.containerId ? { ...one, restartsItself: false } : one)),
       );
     case 'start':
+    case 'restart':
       return put(step.containerId, 'running');
     case 'end':
     case 'stop':

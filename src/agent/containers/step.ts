@@ -10,6 +10,8 @@ export type Step =
   | { readonly kind: 'stop'; readonly instanceId: string; readonly containerId: string }
   /** Ends a job's container, and keeps it. */
   | { readonly kind: 'end'; readonly instanceId: string; readonly containerId: string }
+  /** Stops and starts it in one order to the engine: whoever is killed meanwhile, it does not stay down. */
+  | { readonly kind: 'restart'; readonly instanceId: string; readonly containerId: string }
   | { readonly kind: 'remove'; readonly instanceId: string; readonly containerId: string }
   | { readonly kind: 'healthcheckNow'; readonly instanceId: string; readonly containerId: string }
   | { readonly kind: 'ask'; readonly instanceIds: readonly string[] };

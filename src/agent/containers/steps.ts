@@ -160,6 +160,16 @@ export const EXECUTORS: Executors = {
     });
   },
 
+  restart: async ({ instanceId, containerId }, { engine, observer, state, binds }) => {
+    const { unhealthySinceMs: _before, aloneRestarts = 0, ...rest } = state.historyOf(instanceId);
+    state.history.set(instanceId, { ...rest, aloneRestarts: aloneRestarts + 1 });
+    await orGone(observer, containerId, async () => {
+      await binds.holdAgain(instanceId);
+      await engine.restart(containerId, stopGraceS(observer.get(containerId) ?? {}));
+      await observer.refresh(containerId);
+    });
+  },
+
   remove: async ({ instanceId, containerId }, { engine, observer, state, binds, files }) => {
     await orGone(observer, containerId, async () => {
       const force = observer.get(containerId)?.status === 'dead';

@@ -234,6 +234,11 @@ export class DockerEngine implements port.Engine {
     await this.#container(id, 'stop', { ...options, deadlineMs }, { t: timeoutS });
   }
 
+  async restart(id: string, timeoutS: number, options: port.CallOptions = {}): Promise<void> {
+    const deadlineMs = (options.deadlineMs ?? DEFAULT_DEADLINE_MS) + timeoutS * 1000;
+    await this.#container(id, 'restart', { ...options, deadlineMs }, { t: timeoutS });
+  }
+
   async neverRestart(id: string, options: port.CallOptions = {}): Promise<boolean> {
     // Podman 4.3 has no such call, and its own takes limits only and ignores the rest silently.
     if ((await this.#connection.speak(options)).kind === 'podman') return false;

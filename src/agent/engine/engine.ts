@@ -42,6 +42,8 @@ export interface Engine {
   start(id: string, options?: CallOptions): Promise<void>;
   /** The engine kills what has not ended after `timeoutS`; the deadline is extended by that time. */
   stop(id: string, timeoutS: number, options?: CallOptions): Promise<void>;
+  /** As `stop` and `start`, in one call. */
+  restart(id: string, timeoutS: number, options?: CallOptions): Promise<void>;
   kill(id: string, signal?: string, options?: CallOptions): Promise<void>;
   /** From now on the engine does not restart it. False: this engine cannot change that of an existing container. */
   neverRestart(id: string, options?: CallOptions): Promise<boolean>;

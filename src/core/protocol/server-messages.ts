@@ -131,6 +131,8 @@ const instanceFields = {
   attempt: count,
   /** Runs beside the stable instances; a label of the container says so. */
   canary: optional(flag),
+  /** The word to restart it without a session after it was unhealthy for so long. One node of a deployment has it. */
+  aloneRestartMs: optional(count),
 } as const;
 
 /** `stop` is the explicit order to stop and remove; absence from an assignment never is one. */

@@ -79,12 +79,12 @@ describe('files of a container', () => {
     expect(refuse(files)).toEqual(['plaintext_credential_in_environment', `files[0].${field}`]);
   });
 
-  it('judges 256 KiB within a moment, whatever is in it', () => {
-    for (const text of ['a=b\n', 'password:\n', '-----BEGIN ', 'x', 'eyJ.', '://:@', 'A1b2C3d4'])
-      for (const content of [text.repeat(262_144 / text.length)]) {
-        const began = performance.now();
-        refuse([file('/a', content)]);
-        expect(performance.now() - began).toBeLessThan(2_000);
-      }
-  });
+  it.each(['a=b\n', 'password:\n', '-----BEGIN ', 'x', 'eyJ.', '://:@', 'A1b2C3d4'])(
+    'judges 256 KiB of %j within a moment',
+    (text) => {
+      const [code] = refuse([file('/a', text.repeat(262_144 / text.length))]) ?? [];
+      expect(code).not.toBe('field_too_large');
+    },
+    2_000,
+  );
 });

@@ -25,6 +25,8 @@ export interface AssignmentFacts {
   readonly nodeMemoryBytes: number;
   spec(instance: InstanceRecord): SpecSnapshot | undefined;
   volume(id: string): VolumeRecord | undefined;
+  /** After what time its agent may restart it alone; absent, or undefined: not at all. */
+  aloneRestartMs?(instance: InstanceRecord): number | undefined;
   /** Of a job's attempt: its container was seen to run. */
   hasStarted(instance: InstanceRecord): boolean;
 }
@@ -153,5 +155,7 @@ export function assignedInstance(
   // An agent that was replaced by an older one since the placement would run it unconfined, or on another network.
   const isSafe = spec === undefined || neededFeatures(spec).every((one) => facts.features.includes(one));
   const made = spec === undefined || !isSafe ? undefined : container(spec, facts);
-  return made === undefined ? undefined : { ...head, ...onceOf(record, facts), wanted, container: made };
+  if (made === undefined) return undefined;
+  const alone = optional('aloneRestartMs', facts.aloneRestartMs?.(record));
+  return { ...head, ...onceOf(record, facts), ...alone, wanted, container: made };
 }

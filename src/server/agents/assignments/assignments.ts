@@ -5,7 +5,8 @@ import type { ContainerDefaults } from '../../../core/model/container-defaults.t
 import type { TenantId } from '../../../core/model/ids.ts';
 import type { InstanceRecord } from '../../../core/model/instance.ts';
 import { isKeptByNode } from '../../../core/model/volume.ts';
-import { jobOwner, type OwnerName, ownerOf } from '../../../core/model/owner.ts';
+import { restartAfterMs } from '../../../core/plan/rollout/health-restart.ts';
+import { isOfDeployment, jobOwner, type OwnerName, ownerOf } from '../../../core/model/owner.ts';
 import { leadingId } from '../../store/keys.ts';
 import { containerDefaultsOf } from '../../store/container-defaults.ts';
 import { idOf, prefixOf, segmentsOf } from '../../store/record-ids.ts';
@@ -113,6 +114,7 @@ export class Assignments {
     const { store } = this.#options;
     const tenant = store.forTenant(tenantId);
     const record = tenant.get('nodes', idOf('nodes', node))?.record;
+    const words = new Map<OwnerName, number | undefined>();
     return {
       tenantSlug: store.getGlobal('tenants', tenantId)?.record.slug ?? '',
       features: record?.features ?? [],
@@ -120,6 +122,10 @@ export class Assignments {
       nodeMemoryBytes: record?.capacity.memoryBytes ?? 0,
       spec: ({ deployment, specHash }) => tenant.get('specs', idOf('specs', deployment, specHash))?.record,
       volume: (id) => tenant.get('volumes', idOf('volumes', id))?.record,
+      aloneRestartMs: ({ deployment }) => {
+        if (!words.has(deployment)) words.set(deployment, aloneRestartMs(tenant, deployment, node));
+        return words.get(deployment);
+      },
       hasStarted: ({ deployment, id }) => isStartedAttempt(tenant, deployment, id),
     };
   }
@@ -196,4 +202,19 @@ function isStartedAttempt(tenant: TenantStore, owner: OwnerName, instanceId: str
   const { kind, name } = ownerOf(owner);
   const runs = kind === 'job' ? tenant.get('job-status', idOf('job-status', name))?.record.runs : undefined;
   return runs?.some(({ attempt }) => attempt?.instanceId === instanceId && attempt.started) ?? false;
+}
+
+/** The word is with the node of the oldest instance: one node, however many instances it has. */
+function aloneRestartMs(tenant: TenantStore, owner: OwnerName, node: string): number | undefined {
+  if (!isOfDeployment(owner)) return undefined;
+  const check = tenant.get('deployments', idOf('deployments', owner))?.record.spec.healthCheck;
+  const afterMs = restartAfterMs(check);
+  if (afterMs === undefined) return undefined;
+  const [oldest] = tenant
+    .collection('instances')
+    .listUnder(prefixOf('instances', owner))
+    .map(({ record }) => record)
+    .filter(({ wanted, canary }) => wanted === 'run' && canary !== true)
+    .toSorted((a, b) => (a.id < b.id ? -1 : 1));
+  return oldest?.nodeId === node ? afterMs : undefined;
 }
