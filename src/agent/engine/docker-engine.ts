@@ -486,7 +486,7 @@ export class DockerEngine implements port.Engine {
   async #execProcess(execId: string): Promise<number | undefined> {
     const { body } = await this.#connection.call({ method: 'GET', segments: ['exec', execId, 'json'] });
     const state = fields(body);
-    return state['Running'] === true ? number(state['Pid']) : undefined;
+    return state['Running'] === true ? (number(state['Pid']) ?? 0) : undefined;
   }
 
   /** Output can end a moment before the engine has taken note of the exit. */

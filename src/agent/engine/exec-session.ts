@@ -1,18 +1,22 @@
 import { bytesOf } from '../bytes.ts';
 import { readFile } from 'node:fs/promises';
 import type { Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ExecOptions, ExecSession, OutputChunk } from './engine.ts';
 import { EngineUnavailableError, ExecLeftError, ExecTimeoutError } from './errors.ts';
 import { FrameDecoder } from './frames.ts';
 
+const PROCESS_TRIES = 100;
+const PROCESS_PAUSE_MS = 50;
+
 /** What only the engine knows of a command. */
 export interface ExecCalls {
   /** Asked once the output has ended. */
   readonly exitCode: () => Promise<number>;
   readonly resize: ExecSession['resize'];
-  /** As this machine numbers it; undefined: it does not run. */
+  /** As this machine numbers it; 0: the engine does not know it yet; undefined: it does not run. */
   readonly processId: () => Promise<number | undefined>;
   readonly containerId: string;
 }
@@ -63,13 +67,23 @@ async function signalCommand(
   signal: NodeJS.Signals,
 ): Promise<boolean> {
   try {
-    const id = await processId();
+    const id = await knownProcess(processId);
     if (id === undefined || id <= 1) return false;
     const groups = await readFile(`/proc/${id}/cgroup`, 'utf8');
     return groups.includes(containerId) && (sent(-id, signal) || sent(id, signal));
   } catch {
     return false;
   }
+}
+
+/** A busy engine notes the number of a process a moment after that has begun to print. */
+async function knownProcess(processId: ExecCalls['processId']): Promise<number | undefined> {
+  let id = await processId();
+  for (let tries = 1; id === 0 && tries < PROCESS_TRIES; tries += 1) {
+    await pause(PROCESS_PAUSE_MS);
+    id = await processId();
+  }
+  return id;
 }
 
 function sent(to: number, signal: NodeJS.Signals): boolean {
