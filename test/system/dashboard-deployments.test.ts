@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type DashboardStage, dashboardStage, IMAGE, phaseOf } from '../support/harness/dashboard-stage.ts';
 import type { ObligingAgent } from '../support/agents/obliging-agent.ts';
 
@@ -14,6 +14,7 @@ beforeAll(async () => {
   });
   await stage.agent('paris-1', { labels: { 'berth.io/country': 'FR', disk: 'hdd' } });
 });
+afterEach(() => stage.rest());
 afterAll(() => stage.close());
 
 describe('a deployment in the dashboard', () => {

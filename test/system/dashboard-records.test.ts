@@ -1,7 +1,6 @@
-import { AxeBuilder } from '@axe-core/playwright';
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openPage, signIn } from '../support/harness/browser.ts';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { openPage, seriousFindings, signIn } from '../support/harness/browser.ts';
 import { BOOTSTRAP } from '../support/harness/control-plane.ts';
 import { type DashboardStage, dashboardStage, IMAGE } from '../support/harness/dashboard-stage.ts';
 import { eventually } from '../support/eventually.ts';
@@ -140,6 +139,7 @@ beforeAll(async () => {
     '/tokens',
   ];
 });
+afterEach(() => stage.rest());
 afterAll(() => stage.close());
 
 /** Everything that was being read has come. */
@@ -155,17 +155,8 @@ async function platformAdmin(path: string): Promise<Page> {
   return page;
 }
 
-async function findings(page: Page, path: string): Promise<readonly string[]> {
-  // Without frames there is nothing to gather in a page of its own, which would cost as much as the looking.
-  const { violations } = await new AxeBuilder({ page })
-    .setLegacyMode()
-    .options({ resultTypes: ['violations'] })
-    .withTags(['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'])
-    .analyze();
-  return violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .map(({ id, nodes }) => `${path} ${id}: ${nodes.map(({ html }) => html.slice(0, 200)).join(' ')}`);
-}
+const findings = (page: Page, path: string): Promise<readonly string[]> =>
+  seriousFindings(page, path, ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa']);
 
 describe('every page of a record', () => {
   it('shows scripts as text, breaks no policy, and has no serious finding of accessibility', async () => {

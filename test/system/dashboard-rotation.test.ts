@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { isOfDeployment } from '../../src/core/model/owner.ts';
 import type { Verdict } from '../support/agents/obliging-agent.ts';
 import { eventually } from '../support/eventually.ts';
@@ -15,6 +15,7 @@ beforeAll(async () => {
   await stage.agent('berlin-1', { judge });
   await stage.agent('paris-1', { judge });
 });
+afterEach(() => stage.rest());
 afterAll(() => stage.close());
 
 const judge: Verdict = ({ deployment }) => {

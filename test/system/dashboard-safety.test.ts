@@ -1,9 +1,8 @@
-import { AxeBuilder } from '@axe-core/playwright';
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { TenantId } from '../../src/core/model/ids.ts';
 import { Transaction } from '../../src/server/store/transaction.ts';
-import { openPage, signIn } from '../support/harness/browser.ts';
+import { openPage, seriousFindings, signIn } from '../support/harness/browser.ts';
 import { type DashboardStage, dashboardStage, IMAGE } from '../support/harness/dashboard-stage.ts';
 
 /** Every page, with something on it. */
@@ -21,6 +20,8 @@ const PAGES = [
   '/deployments/ledger/explain',
 ] as const;
 
+const WIDE = { width: 1280, height: 800 };
+const NARROW = { width: 390, height: 844 };
 /** Run as a script, it would leave a mark; shown as text, it stays what it is. */
 const SCRIPT = '<img src=x onerror="window.hit=1"><script>window.hit=1</script>';
 
@@ -47,6 +48,7 @@ beforeAll(async () => {
   await stage.deploy('ledger', { placement: { constraints: { rack: SCRIPT, disk: 'ssd' } } });
   await stage.shop.call('PUT', '/api/v1/deployments/web', { environment: { BANNER: `${SCRIPT}2` } });
 });
+afterEach(() => stage.rest());
 afterAll(() => stage.close());
 
 /** Everything that was being read has come. */
@@ -56,12 +58,17 @@ async function settled(page: Page): Promise<void> {
 }
 
 describe('every page', () => {
-  it('shows scripts as text, breaks no policy, and asks no other host', async () => {
-    const { page, complaints, hosts } = await stage.open();
+  it('shows scripts as text, breaks no policy, asks no other host, and fits a narrow screen', async () => {
+    const { page, complaints, hosts } = await stage.open('/', WIDE);
+    const wider: string[] = [];
     for (const path of PAGES) {
       await page.goto(stage.plane.url + path);
       await settled(page);
+      await page.setViewportSize(NARROW);
+      if (await page.evaluate('document.documentElement.scrollWidth > window.innerWidth')) wider.push(path);
+      await page.setViewportSize(WIDE);
     }
+    expect(wider).toEqual([]);
     await page.goto(`${stage.plane.url}/deployments/web?tab=logs`);
     await page.getByRole('log').getByText(SCRIPT).first().waitFor();
     await page.goto(`${stage.plane.url}/deployments/web?tab=configuration`);
@@ -85,23 +92,13 @@ describe('every page', () => {
     for (const path of paths) {
       await page.goto(stage.plane.url + path);
       await settled(page);
-      const { violations } = await new AxeBuilder({ page }).analyze();
-      for (const { id, impact, nodes } of violations)
-        if (impact === 'serious' || impact === 'critical')
-          found.push(`${path} ${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' ')}`);
+      found.push(...(await seriousFindings(page, path)));
     }
     expect(found).toEqual([]);
   });
 
-  it('fits a narrow screen', async () => {
-    const { page } = await stage.open('/', { width: 390, height: 844 });
-    const wider: string[] = [];
-    for (const path of PAGES) {
-      await page.goto(stage.plane.url + path);
-      await settled(page);
-      if (await page.evaluate('document.documentElement.scrollWidth > window.innerWidth')) wider.push(path);
-    }
-    expect(wider).toEqual([]);
+  it('has its navigation behind a button on a narrow screen', async () => {
+    const { page } = await stage.open('/', NARROW);
     await page.getByRole('button', { name: 'Menu' }).click();
     await page.getByRole('link', { name: 'Deployments' }).first().click();
     await page.getByRole('link', { name: 'web', exact: true }).waitFor();

@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { AxeBuilder } from '@axe-core/playwright';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import type { Lan } from './lan.ts';
 
@@ -89,6 +90,20 @@ export async function watchPage(context: BrowserContext): Promise<WatchedPage> {
 /** In a browser profile of its own. */
 export async function openPage(browser: Browser, options: PageOptions = {}): Promise<WatchedPage> {
   return watchPage(await newContext(browser, options));
+}
+
+/** Serious findings of accessibility, by all rules or those with these tags. */
+export async function seriousFindings(
+  page: Page,
+  path: string,
+  tags?: readonly string[],
+): Promise<readonly string[]> {
+  // Without frames there is nothing to gather in a page of its own, which would cost as much as the looking.
+  const axe = new AxeBuilder({ page }).setLegacyMode().options({ resultTypes: ['violations'] });
+  const { violations } = await (tags === undefined ? axe : axe.withTags([...tags])).analyze();
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(({ id, nodes }) => `${path} ${id}: ${nodes.map(({ html }) => html.slice(0, 200)).join(' ')}`);
 }
 
 export async function signIn(page: Page, url: string, token: string): Promise<void> {

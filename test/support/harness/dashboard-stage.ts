@@ -19,6 +19,8 @@ export interface DashboardStage {
   deploy(name: string, more?: Readonly<Record<string, unknown>>): Promise<void>;
   /** Signed in as the tenant's administrator, at this path; with options in a profile of its own, else in one that is kept. */
   open(path?: string, options?: PageOptions): Promise<WatchedPage>;
+  /** After a case: pages that stay open go on drawing what comes, at the cost of the cases after it. */
+  rest(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -67,6 +69,15 @@ export async function dashboardStage(
       if (options === undefined) signedIn = watched.context;
       if (path !== '/') await watched.page.goto(plane.url + path);
       return watched;
+    },
+    rest: async () => {
+      await Promise.all((signedIn?.pages() ?? []).map((page) => page.close()));
+      await Promise.all(
+        browser
+          .contexts()
+          .filter((context) => context !== signedIn)
+          .map((context) => context.close()),
+      );
     },
     close: async () => {
       await browser.close();
