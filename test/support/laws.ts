@@ -4,6 +4,7 @@ import { SERVER_OWNED } from '../../src/core/contract/deployment-body.ts';
 import type { Alteration } from '../../src/core/model/announcement.ts';
 import { CATALOGUE, isRejectionCode } from '../../src/core/rejections/catalogue.ts';
 import { received } from '../../src/core/rejections/redaction.ts';
+import { parseKey } from '../../src/server/store/keys.ts';
 import type { Kv } from '../../src/server/store/kv.ts';
 import { askedChanges, type Snapshot, snapshot } from './store-snapshot.ts';
 import type { Answer, ApiClient, CallObserver, CallOptions, Json } from './harness/api-client.ts';
@@ -13,6 +14,9 @@ const RECORD_KEYS = ['code', 'doc', 'expected', 'field', 'received', 'why'];
 /** A larger store is not read twice per request: its calls say `laws: false`. */
 const MAX_COMPARED = 50_000;
 const MAX_SENT = 20_000;
+
+/** Refused by a node that was asked to act: that it was asked is on record, whatever it answered. */
+const REFUSED_BY_NODE: ReadonlySet<string> = new Set(['certificate_not_revoked', 'node_key_not_renewed']);
 
 /** A law of quality.md was broken; the message says by which request. */
 export class LawBroken extends Error {
@@ -181,7 +185,7 @@ export class Laws implements CallObserver {
     if (!answer.headers['x-request-id']) return 'there is no X-Request-ID';
     if (answer.status >= 400) {
       const record = path.startsWith('/api/') ? recordProblem(answer, this.#options.api.baseUrl) : undefined;
-      return record ?? (before === undefined ? undefined : await this.#storedSomething(before));
+      return record ?? (before === undefined ? undefined : await this.#storedSomething(before, answer));
     }
     const write = before !== undefined && (method === 'POST' || method === 'PUT');
     if (!write || !SPEC_WRITE.test(path)) return undefined;
@@ -196,10 +200,11 @@ export class Laws implements CallObserver {
     return alterationProblem(deployment, sent, stored, alterations);
   }
 
-  async #storedSomething(before: Snapshot): Promise<string | undefined> {
+  async #storedSomething(before: Snapshot, { body }: Answer): Promise<string | undefined> {
     const { kv } = this.#options;
     const after = await snapshot(kv);
-    const keys = askedChanges(before, after);
+    const isOnRecord = REFUSED_BY_NODE.has(String(body['code']));
+    const keys = askedChanges(before, after).filter((key) => !isOnRecord || parseKey(key)?.kind !== 'audit');
     this.#last = after;
     return keys.length === 0 ? undefined : `a rejection changed ${keys.join(', ')}`;
   }

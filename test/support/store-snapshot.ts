@@ -15,6 +15,7 @@ const REQUEST_EVENTS = new RegExp(
   `"kind":"(?:${[
     'deployment\\.(?:created|updated|rotated|rolled_back|restored|deleted)',
     'deployment\\.canary_(?:started|promoted)',
+    'deployment\\.restart_requested',
     'deployment\\.scaling_policy_[a-z]+',
     'secret\\.written',
     'node\\.(?:enrolled|reenrolled|key_replaced|cordoned|uncordoned|draining|deleted|claimed|claim_released)',

@@ -40,6 +40,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./apply.ts')).apply,
   },
   {
+    name: 'restart',
+    group: 'Deploy',
+    summary: 'Replace the instances of a deployment by others of the same spec',
+    load: async () => (await import('./restart.ts')).restart,
+  },
+  {
     name: 'scale',
     group: 'Deploy',
     summary: 'Set the number of instances',

@@ -28,6 +28,13 @@ export const rollbackBody = shape({
   required: ['version'],
 });
 
+export const restartBody = shape({
+  type: 'object',
+  fields: {
+    instance: { type: 'string', description: 'Id of an instance, for this one alone; absent: all of them.' },
+  },
+});
+
 export const execBody = shape({
   type: 'object',
   fields: {

@@ -145,6 +145,15 @@ export interface DeploymentRecord {
   readonly createdAt: string;
   readonly updatedAt: string;
   readonly rotation?: RotationState;
+  /** Somebody asked for other containers of the same spec. */
+  readonly restart?: RestartOrder;
+}
+
+/** Instances that were there then are replaced, by the rule of updates. */
+export interface RestartOrder {
+  readonly at: string;
+  /** This one alone. */
+  readonly instance?: InstanceId;
 }
 
 export type DeploymentPhase = 'Pending' | 'Waiting' | 'Progressing' | 'Running' | 'Degraded' | 'Stopped';

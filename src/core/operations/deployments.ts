@@ -2,7 +2,7 @@ import { deployment, deploymentWritten } from '../contract/answers/deployment.ts
 import { explanation } from '../contract/answers/placement.ts';
 import { listOf } from '../contract/answers/field-shapes.ts';
 import { deploymentBody, deploymentChange, namedDeploymentChange } from '../contract/deployment-body.ts';
-import { rollbackBody } from '../contract/order-bodies.ts';
+import { restartBody, rollbackBody } from '../contract/order-bodies.ts';
 import { NAME } from '../contract/forms.ts';
 import { DRY_RUN, LIST_QUERY, WRITE_QUERY } from './queries.ts';
 import { DEPLOYMENT_CODES } from './workload-codes.ts';
@@ -121,6 +121,21 @@ export const DEPLOYMENTS = {
     success: {
       status: 200,
       description: 'Deleted; the last stored record.',
+      answer: deploymentWritten,
+    },
+  }),
+  restart: operation({
+    method: 'POST',
+    path: '/api/v1/deployments/{name}/restart',
+    summary: 'Replace the instances by others of the same spec, by the rule of updates',
+    tag: 'Deployments',
+    permission: 'deploy',
+    tenant: 'credential',
+    body: { shape: restartBody, optional: true },
+    codes: ['deployment_not_found', 'instance_not_found', 'revision_mismatch', 'idempotency_key_conflict'],
+    success: {
+      status: 200,
+      description: 'Ordered; instances that were there are replaced one after the other.',
       answer: deploymentWritten,
     },
   }),

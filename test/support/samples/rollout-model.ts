@@ -90,6 +90,14 @@ export class RolloutModel {
     this.specs.set(image, spec);
   }
 
+  /** As somebody asks for it. */
+  restart(instance?: InstanceId): void {
+    this.nowMs += 1_000;
+    const at = new Date(this.nowMs).toISOString();
+    if (this.deployment)
+      this.deployment = { ...this.deployment, restart: { at, ...(instance && { instance }) } };
+  }
+
   /** Plans and stores the plan; answers it for the laws to be checked. */
   step(): InstancePlan {
     const plan = planInstances({
@@ -113,7 +121,11 @@ export class RolloutModel {
       this.observations.delete(id);
     }
     for (const placed of plan.create) {
-      if (this.deployment) this.instances.set(placed.id, newInstance(placed, this.deployment, ''));
+      if (this.deployment)
+        this.instances.set(
+          placed.id,
+          newInstance(placed, this.deployment, new Date(this.nowMs).toISOString()),
+        );
     }
     if (plan.restart) this.instances.set(plan.restart.state.record.id, restartedRecord(plan.restart));
     this.rollout = plan.rollout;

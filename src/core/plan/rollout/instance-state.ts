@@ -15,7 +15,7 @@ export interface NodeCondition {
 
 /**
  * `keep`: runs the current spec where it may stay; `leave`: serves until a better one is available (older spec, draining node, residency, unhealthy
- * there again and again);
+ * there again and again, a restart that was asked for);
  * `lost`: on a lost node, wanted again if the node returns first; `stopping`: ordered to stop; `gone`: its node is not enrolled.
  */
 export type InstanceStanding = 'keep' | 'leave' | 'lost' | 'stopping' | 'gone';
@@ -82,7 +82,10 @@ export function instanceState(record: InstanceRecord, input: StateInput): Instan
     standing: standingOf(
       record,
       node,
-      current && misplaced === undefined && record.leaving === undefined,
+      current &&
+        misplaced === undefined &&
+        record.leaving === undefined &&
+        !isRestarted(record, input.deployment),
       input.deployment !== undefined,
     ),
     current,
@@ -92,6 +95,13 @@ export function instanceState(record: InstanceRecord, input: StateInput): Instan
     settlesInMs,
     failure: instanceFailure(record, observation, node.status, healthy),
   };
+}
+
+/** Somebody asked that it be replaced by another one of the same spec. */
+export function isRestarted(record: InstanceRecord, deployment: DeploymentRecord | undefined): boolean {
+  const { restart } = deployment ?? {};
+  if (restart === undefined || record.createdAt >= restart.at) return false;
+  return restart.instance === undefined || restart.instance === record.id;
 }
 
 /** A fenced instance has lost its node, however well the node is. */

@@ -7,7 +7,7 @@ import { type CanaryAbort, type CanaryPlan, planCanary } from './canary.ts';
 import { BATCH, type Changes, planChanges, planRemoval } from './changes.ts';
 import type { ClosedGate } from './dependencies.ts';
 import { freshState, newCanaryInstance } from './fresh-instance.ts';
-import { type InstanceState, instanceState, type NodeCondition } from './instance-state.ts';
+import { type InstanceState, instanceState, isRestarted, type NodeCondition } from './instance-state.ts';
 import { type PlannerMemory, type MemoryUpdate, updateInstanceMemory } from './memory.ts';
 import { planEvents, removedEvent } from './plan-events.ts';
 import type { Placed, PlacementRefusal, Placer } from './placer.ts';
@@ -111,7 +111,9 @@ export function planInstances(input: PlanInput): InstancePlan {
       nowMs,
     });
   const own = instances.filter((record) => !isOfCanary(record, deployment));
-  const groups = groupByStanding(own.map(stateIn(deployment, rollout?.state === 'complete')));
+  // Those that replace others of the same spec have to settle too.
+  const isSettled = rollout?.state === 'complete' && !own.some((record) => isRestarted(record, deployment));
+  const groups = groupByStanding(own.map(stateIn(deployment, isSettled)));
   if (deployment === undefined || rollout === undefined) return planDeleted(groups, remembered);
   const plan = planWanted(input, deployment, rollout, groups, remembered);
   const record = input.canary?.record;

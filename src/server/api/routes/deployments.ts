@@ -9,6 +9,7 @@ import { createDeployment } from '../../writes/deployments/create-deployment.ts'
 import { deleteDeployment } from '../../writes/deployments/delete-deployment.ts';
 import { deploymentRejections } from '../../writes/deployments/deployment-rejections.ts';
 import { isRecord } from '../../../core/model/values.ts';
+import { restartDeployment } from '../../writes/deployments/restart-deployment.ts';
 import { findDeployment, storedDeploymentView } from '../../reads/deployment.ts';
 import { deploymentNotFound } from '../../writes/deployments/deployment-write.ts';
 import { parseIfMatch } from '../../writes/if-match.ts';
@@ -17,7 +18,7 @@ import { explainAccess } from '../../placement/access-explanation.ts';
 import { explainDeployment } from '../../placement/explanation.ts';
 import { pageReply, pageRequest, writeOptions } from '../paging.ts';
 import { type ReplyTo, type RequestFor, type Route, serve } from '../route.ts';
-import { fullReply, writeReply } from '../write-reply.ts';
+import { fullReply, guardedReply, writeReply } from '../write-reply.ts';
 
 const asExplanation = exactly<AnswerOf<typeof DEPLOYMENTS.explain>>();
 
@@ -90,6 +91,11 @@ export function deploymentRoutes(admission: Admission): Route[] {
     }),
     serve(DEPLOYMENTS.update, (request) => update(admission, request, request.params.name)),
     serve(DEPLOYMENTS.updateNamed, (request) => update(admission, request, undefined)),
+    serve(DEPLOYMENTS.restart, (request) =>
+      guardedReply(request, (ifMatch) =>
+        restartDeployment(admission, request.caller, request.params.name, request.body ?? {}, ifMatch),
+      ),
+    ),
     serve(DEPLOYMENTS.explain, ({ store, params, query: { from } }) => {
       const name = params.name;
       const { stored, field } = findDeployment(store, name);

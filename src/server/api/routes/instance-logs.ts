@@ -72,14 +72,6 @@ async function keptAlive(form: LogForm, sink: StreamSink, sending: () => Promise
   }
 }
 
-export function instanceNotFound(id: string): Rejection {
-  return reject('instance_not_found', {
-    field: 'instance',
-    received: received(id),
-    why: 'The deployment has no instance of this id.',
-  });
-}
-
 /**
  * Logs of the instances there are now; nothing of them is stored here. Followed with `joining`, which says what is there at
  * any time, those that come later are read too.

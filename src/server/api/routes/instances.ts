@@ -17,7 +17,8 @@ import { booleanParameter, pageReply, pageRequest } from '../paging.ts';
 import { type ReplyTo, type RequestFor, type Route, serve } from '../route.ts';
 import { openChannelTo } from './instance-channel.ts';
 import { runCommand } from './instance-exec.ts';
-import { instanceNotFound, streamLogs } from './instance-logs.ts';
+import { instanceNotFound } from '../../reads/instance.ts';
+import { streamLogs } from './instance-logs.ts';
 import type { FollowSource } from './log-follow.ts';
 import { failures, previousLogs } from './previous-logs.ts';
 

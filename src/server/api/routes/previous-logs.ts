@@ -10,7 +10,8 @@ import { idOf } from '../../store/record-ids.ts';
 import type { TenantStore } from '../../store/store.ts';
 import { invalidParameter } from '../paging.ts';
 import type { ReplyTo, RequestFor } from '../route.ts';
-import { instanceNotFound, logRequest } from './instance-logs.ts';
+import { instanceNotFound } from '../../reads/instance.ts';
+import { logRequest } from './instance-logs.ts';
 
 type LogsRequest = RequestFor<typeof INSTANCES.logs>;
 

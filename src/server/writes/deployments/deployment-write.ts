@@ -111,6 +111,7 @@ function nextRecord(
     createdAt: previous?.createdAt ?? now,
     updatedAt: now,
     ...(rotation === undefined ? {} : { rotation }),
+    ...(previous?.restart && { restart: previous.restart }),
   };
 }
 

@@ -1,0 +1,74 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { type Client, named } from '../client.ts';
+import { type CommandBody, REMOTE_OPTIONS } from '../command.ts';
+import { EXIT } from '../exit-code.ts';
+import { Failure } from '../failure.ts';
+import { textOf } from '../fields.ts';
+import type { Session } from '../session.ts';
+import { timeoutOf, waitUntilHealthy } from '../waiting.ts';
+import { WAIT_OPTIONS } from './apply.ts';
+
+const POLL_MS = 500;
+
+export const restart: CommandBody = {
+  description: [
+    'Replaces the instances of a deployment by others of the same spec: new containers, credentials resolved anew. By the rule of its updates, so that what serves goes on serving where more than one may run, and waits until all are healthy.',
+    'Nothing of the deployment changes, and no version is added to its archive.',
+  ],
+  parameters: [{ term: '<name>', description: 'The deployment.' }],
+  options: [
+    { flags: '--instance <id>', description: 'This instance alone; berth get instances lists them.' },
+    ...WAIT_OPTIONS,
+    ...REMOTE_OPTIONS,
+  ],
+  examples: [
+    { line: 'berth restart web', what: 'every instance, one after the other' },
+    { line: 'berth restart web --instance ins_01jd… --no-wait', what: 'one of them' },
+  ],
+  run: async (session, { parameters: [name = ''], options }) => {
+    const timeoutMs = timeoutOf(options);
+    const client = session.client(options);
+    const instance = options.text('instance');
+    const before = (await idsOf(client, name)).filter((id) => instance === undefined || id === instance);
+    const ordered = await client.record('POST /api/v1/deployments/{name}/restart', {
+      ...named(name),
+      body: instance === undefined ? {} : { instance },
+    });
+    session.terminal.out(`deployment/${name} restarts ${before.length} of its instances\n`);
+    if (!options.unlessDenied('wait')) return EXIT.ok;
+    await untilReplaced(session, client, name, before, timeoutMs);
+    return waitUntilHealthy(session, client, { name, specHash: textOf(ordered.specHash) }, timeoutMs);
+  },
+};
+
+async function idsOf(client: Client, name: string): Promise<readonly string[]> {
+  const instances = await client.list('GET /api/v1/deployments/{name}/instances', named(name));
+  return instances.map(({ id }) => textOf(id));
+}
+
+async function untilReplaced(
+  session: Session,
+  client: Client,
+  name: string,
+  before: readonly string[],
+  timeoutMs: number,
+): Promise<void> {
+  const step = session.progress().step(`${name} restarts`);
+  for (const deadline = Date.now() + timeoutMs; ; ) {
+    const there = await idsOf(client, name);
+    const left = before.filter((id) => there.includes(id)).length;
+    if (left === 0) {
+      step.done(`${before.length} replaced`);
+      return;
+    }
+    step.note(`${before.length - left} of ${before.length} replaced`);
+    if (Date.now() > deadline) {
+      step.fail(`${left} of ${before.length} are still there`);
+      throw new Failure(`the restart of ${name} did not end within ${timeoutMs / 1000} s; it goes on`, {
+        exitCode: EXIT.notHealthy,
+        advice: [`berth describe deployment ${name}`, `berth logs ${name} --previous`],
+      });
+    }
+    await pause(POLL_MS, undefined, { signal: session.interrupted });
+  }
+}
