@@ -75,6 +75,8 @@ describe('assignments', () => {
         specHash: instance.specHash,
         secretsVersion: 0,
         attempt: instance.attempt,
+        // Three intervals of its check: it is the oldest of its deployment.
+        aloneRestartMs: 270_000,
         container: {
           image: 'localhost:1/shop/web:1.0.0',
           command: ['/bin/web'],

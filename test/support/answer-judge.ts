@@ -7,6 +7,7 @@ import { apiRoutes } from '../../src/server/api/routes/index.ts';
 interface Documented {
   readonly headers?: Readonly<Record<string, unknown>>;
   readonly content?: Readonly<Record<string, { readonly schema: object }>>;
+  readonly 'x-with-all'?: Readonly<Record<string, { readonly schema: object }>>;
   readonly 'x-codes'?: readonly string[];
 }
 
@@ -69,7 +70,7 @@ class Judge {
     const isTaken = status < 300 && type !== REJECTIONS_TYPE;
     const refused = isTaken ? this.#refusal(operation, answer.sent) : undefined;
     if (refused !== undefined) return `${status}, but the document refuses the body: ${refused}`;
-    const content = Object.keys(documented.content ?? {});
+    const content = Object.keys({ ...documented.content, ...documented['x-with-all'] });
     if (text === '' && content.length === 0) return undefined;
     if (type === undefined || !content.includes(type)) return `type ${String(type)} is not documented`;
     if (parsed === undefined) return undefined;
@@ -99,8 +100,8 @@ class Judge {
     return fitting.toSorted((a, b) => parameters(a) - parameters(b))[0];
   }
 
-  #schema({ content }: Documented, type: string): ValidateFunction {
-    const { schema } = content?.[type] ?? { schema: {} };
+  #schema(documented: Documented, type: string): ValidateFunction {
+    const { schema } = { ...documented.content, ...documented['x-with-all'] }[type] ?? { schema: {} };
     const text = JSON.stringify(schema).replaceAll('"#/', '"berth:document#/');
     const known = this.#schemas.get(text);
     if (known !== undefined) return known;

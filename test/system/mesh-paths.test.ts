@@ -152,10 +152,18 @@ describe('ways between three machines', () => {
 });
 
 describe('what is taken away by hand', () => {
-  it.each<[string, () => void]>([
-    ['the interface', () => void on('open', '/usr/sbin/ip', 'link', 'delete', deviceOf('open'))],
+  it.each<[string, () => void, string?]>([
+    [
+      'the interface',
+      () => void on('open', '/usr/sbin/ip', 'link', 'delete', deviceOf('open')),
+      'the interface',
+    ],
     ['the routes', () => void on('open', '/usr/sbin/ip', 'route', 'flush', 'dev', deviceOf('open'))],
-    ['the rules', () => void on('open', '/usr/sbin/nft', 'delete', 'table', 'ip', 'berth-mesh')],
+    [
+      'the rules',
+      () => void on('open', '/usr/sbin/nft', 'delete', 'table', 'ip', 'berth-mesh'),
+      'the rules (nftables)',
+    ],
     ['a rule', () => void on('open', '/usr/sbin/nft', 'flush', 'chain', 'ip', 'berth-mesh', 'arriving')],
     [
       'a peer',
@@ -167,11 +175,17 @@ describe('what is taken away by hand', () => {
           `wg set ${deviceOf('open')} peer $(wg show ${deviceOf('open')} peers | head -1) remove`,
         ),
     ],
-  ])('%s is back within ten seconds', async (_what, remove) => {
+  ])('%s is back within ten seconds', async (_what, remove, told) => {
     const pids = await cluster.pids();
     remove();
     await reachesAll('open', REPAIRED_MS + 2_000);
     expect(await cluster.pids()).toEqual(pids);
+    if (told === undefined) return;
+    await eventually(
+      'it is told',
+      async () => String((await shop.call('GET', '/api/v1/nodes/open')).body.problems),
+      (problems) => problems.startsWith(`${told} of the tenant's network had been removed or changed`),
+    );
   });
 });
 

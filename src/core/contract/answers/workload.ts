@@ -1,4 +1,5 @@
 import { INGRESS_PROTOCOLS, INGRESS_PROVIDERS } from '../../model/ingress.ts';
+import { STOP_SIGNALS } from '../../model/stop.ts';
 import { shape } from '../../schema/shape.ts';
 import { INGRESS_TLS } from '../forms.ts';
 import { flag, integer, listOf, number, optional, text, textMap, texts } from './field-shapes.ts';
@@ -22,7 +23,11 @@ export const workloadFields = {
     fields: { name: text, vault_path: text, anchor: text, rotation: { type: 'string', values: ['restart'] } },
   }),
   composedEnvironment: optional(textMap),
-  stop: { type: 'object', optional: true, fields: { signal: optional(text), grace: optional(text) } },
+  stop: {
+    type: 'object',
+    optional: true,
+    fields: { signal: { type: 'string', values: STOP_SIGNALS, optional: true }, grace: optional(text) },
+  },
   files: optional(
     listOf({
       type: 'object',
