@@ -157,6 +157,8 @@ describe.each(['docker', 'podman'] as const)('engine on %s', (kind) => {
       oomKilled: false,
       restartCount: 0,
       restartsItself: false,
+      // What an engine adds where nothing is said.
+      stopTimeoutS: 10,
       binds: [],
       networks: expect.any(Array),
       ports: [],
