@@ -1,11 +1,9 @@
-import { execFileSync } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type AgentProcess, startAgent } from '../support/harness/agent-process.ts';
 import { eventually } from '../support/eventually.ts';
 import { BOX, ClusterNode } from '../support/harness/cluster.ts';
 import { buildTestImage, startEngine, type TestEngine } from '../support/harness/engine.ts';
 import { type Etcd, startEtcd } from '../support/harness/etcd.ts';
-import { ensurePackages } from '../support/harness/packages.ts';
 import type { PlaneProcess, Tenant } from '../support/harness/plane-process.ts';
 import { startTcpProxy, type TcpProxy } from '../support/harness/tcp-proxy.ts';
 import { healthOf, type Planes, startPlanes } from '../support/harness/planes.ts';
@@ -31,7 +29,6 @@ let shop: Tenant & { readonly token: string };
 const as = (plane: PlaneProcess): Tenant['call'] => plane.as(shop.token);
 
 beforeAll(async () => {
-  ensurePackages(['wireguard-go', 'wireguard-tools', 'nftables', 'iproute2', 'caddy']);
   [etcd, engine] = await Promise.all([startEtcd(), startEngine()]);
   const { hostname: host, port } = new URL(etcd.endpoints[0] ?? '');
   for (let index = 0; index < 3; index += 1) links.push(await startTcpProxy({ host, port: Number(port) }));
@@ -47,7 +44,6 @@ beforeAll(async () => {
     name: 'n1',
     socketPath: engine.socketPath,
     joinToken: body.token as string,
-    environment: { BERTH_AGENT_MESH: '51820', BERTH_AGENT_INGRESS: 'on' },
     ...(engine.namespace === undefined ? {} : { namespace: engine.namespace.name }),
   });
   node = new ClusterNode('n1', engine, agent, planes.first.port);
@@ -67,19 +63,6 @@ afterAll(async () => {
   await Promise.all(links.map((link) => link.close()));
   await etcd?.stop();
 });
-
-/** Of its interface in the tenant's network. */
-function ownKey(): string {
-  const [command, args] = engine.namespace?.command(['/usr/bin/wg', 'show', 'all', 'public-key']) ?? [
-    'false',
-    [],
-  ];
-  return (
-    execFileSync(command, [...args], { encoding: 'utf8' })
-      .trim()
-      .split('\t')[1] ?? ''
-  );
-}
 
 async function phase(plane: PlaneProcess): Promise<string | undefined> {
   return (await as(plane)('GET', '/api/v1/deployments/web')).body.status?.phase as string | undefined;
@@ -117,29 +100,6 @@ describe('a real agent under three control planes', () => {
       expect({ status, body }).toMatchObject({ status: 200, body: { exitCode: 0, stdout: 'hello\n' } });
       expect((await as(plane)('GET', '/api/v1/nodes/n1/containers')).body).toHaveLength(2);
     }
-  });
-
-  it('takes another key, and is asked to revoke a certificate, through any of them', async () => {
-    const hosted = {
-      name: 'hosted',
-      image: BOX,
-      replicas: 0,
-      ingress: [{ host: 'h.example.com', port: 80 }],
-    };
-    expect((await shop.call('POST', '/api/v1/deployments', hosted)).status).toBe(201);
-    const keys = new Set<string>();
-    for (const plane of planes.members) {
-      const { status, body } = await as(plane)('POST', '/api/v1/nodes/n1/rotate-key');
-      expect([status, body.code]).toEqual([200, undefined]);
-      keys.add(body.publicKey);
-      // Wherever it is asked, the node itself says what becomes of it.
-      const refused = await as(plane)('POST', '/api/v1/ingress/h.example.com/revoke');
-      expect([refused.status, refused.body.code]).toEqual([503, 'certificate_not_revoked']);
-      expect(refused.body.why).toContain('n1: ');
-      // Announced through the control plane that it is connected to, then taken.
-      await eventually('the key is in use', ownKey, (key) => key === body.publicKey);
-    }
-    expect(keys.size).toBe(planes.members.length);
   });
 
   it('streams more than fits into any window, through another control plane, at the pace of the reader', async () => {

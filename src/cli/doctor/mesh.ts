@@ -18,7 +18,7 @@ const AGENT_DATA = '/var/lib/berth-agent';
 const MAX_ADVICE = 5;
 const HEX_DIGITS = 8;
 
-/** The nodes as one networkFinding, as the control plane knows it. */
+/** The nodes as one network, as the control plane knows it. */
 export async function networkFinding(session: Session, options: OptionValues): Promise<Finding> {
   try {
     return judgeNetwork(await session.client(options).list('GET /api/v1/nodes'));
@@ -43,7 +43,7 @@ export function judgeNetwork(nodes: readonly Node[]): Finding {
     ...new Set(paths.flatMap(({ fix }) => fix ?? [])),
   ].slice(0, MAX_ADVICE);
   if (wrong.length > 0 || paths.some(({ state }) => state === 'none'))
-    return bad(text, ...advice, 'berth networkFinding show tells all of it.');
+    return bad(text, ...advice, 'berth network show tells all of it.');
   // The relay works, and is slower: worth knowing, no failure.
   if (paths.some(({ state }) => state === 'relayed')) return unknown(text, ...advice);
   return good(text);
@@ -117,11 +117,11 @@ function read(path: string): string {
 /** The kernel writes addresses as hexadecimal numbers of its own byte order, which is little-endian wherever Berth runs. */
 export function routesOf(table: string): readonly string[] {
   return table.split('\n').flatMap((line) => {
-    const [device = '', networkFinding = '', , , , , , mask = ''] = line.split('\t');
-    if (device.startsWith('berth-') || networkFinding.length !== HEX_DIGITS || mask.length !== HEX_DIGITS)
+    const [device = '', network = '', , , , , , mask = ''] = line.split('\t');
+    if (device.startsWith('berth-') || network.length !== HEX_DIGITS || mask.length !== HEX_DIGITS)
       return [];
     const bits = Number.parseInt(mask, 16).toString(2).replaceAll('0', '').length;
-    const base = Buffer.from(networkFinding, 'hex').readUInt32LE();
+    const base = Buffer.from(network, 'hex').readUInt32LE();
     // The default route leads everywhere, and more exact ones go before it.
     return bits === 0 ? [] : [cidrText({ base, bits })];
   });
