@@ -49,7 +49,9 @@ async function find() {
 }
 
 function berth(...args: readonly string[]): Promise<{ readonly code: number; readonly out: string }> {
-  const env = { ...process.env, BERTH_CLI_SERVER: cluster.plane.url, BERTH_CLI_TOKEN: shop.token };
+  const target = { BERTH_CLI_SERVER: cluster.plane.url, BERTH_CLI_TOKEN: shop.token };
+  // In CI colours are on, whatever output is read by.
+  const env = { ...process.env, ...target, NO_COLOR: '1' };
   return new Promise((resolve) => {
     execFile(BERTH, args, { env }, (error, stdout, stderr) => {
       resolve({ code: typeof error?.code === 'number' ? error.code : 0, out: stdout + stderr });

@@ -118,8 +118,7 @@ function read(path: string): string {
 export function routesOf(table: string): readonly string[] {
   return table.split('\n').flatMap((line) => {
     const [device = '', network = '', , , , , , mask = ''] = line.split('\t');
-    if (device.startsWith('berth-') || network.length !== HEX_DIGITS || mask.length !== HEX_DIGITS)
-      return [];
+    if (device.startsWith('berth-') || network.length !== HEX_DIGITS || mask.length !== HEX_DIGITS) return [];
     const bits = Number.parseInt(mask, 16).toString(2).replaceAll('0', '').length;
     const base = Buffer.from(network, 'hex').readUInt32LE();
     // The default route leads everywhere, and more exact ones go before it.

@@ -39,7 +39,7 @@ export async function restartDeployment(
       kind: 'deployment.restart_requested',
       subject,
       message: `restart of ${name}: ${what} is replaced, by the rule of updates`,
-      details: { ...(instance === undefined ? {} : { instance }) },
+      details: instance === undefined ? {} : { instance },
     });
     admission.journal.audit(transaction, tenant.tenantId, caller, 'deployment.restart-requested', subject);
     const view = storedDeploymentView(admission, tenant, { ...stored, record });
