@@ -34,8 +34,8 @@ function rejectionOf(interaction: Interaction | undefined): Pick<Failure, 'code'
     const answer: unknown = JSON.parse(Buffer.from(content, 'base64').toString());
     const { code = '', field = '', why = '', rejections } = answer as Readonly<Record<string, string>>;
     // Of a document that was only tried: that something in it is refused is the answer.
-    return Array.isArray(rejections) && rejections.length > 0
-      ? { code: 'tried', field: 'rejections', why }
+    return Array.isArray(rejections)
+      ? { code: 'tried', field: rejections.length > 0 ? 'rejections' : 'none', why }
       : { code, field, why };
   } catch {
     return { code: '', field: '', why: '' };

@@ -52,8 +52,10 @@ export function planPlacement(
     .map(({ record }) => record.id);
   const wanted = Math.max(0, spec.replicas - kept.length);
   const request = clusters.request(tenant.tenantId, spec);
-  // An update finds the deployment running: what no node has yet is the changed one.
-  const name = replaced.length === 0 ? spec.name : `the changed ${spec.name}`;
+  // An update finds the deployment running: what no node has yet is the changed one. What is left of a deleted one is another.
+  const isUpdate =
+    isOfDeployment(spec.name) && tenant.get('deployments', idOf('deployments', spec.name)) !== undefined;
+  const name = isUpdate && replaced.length > 0 ? `the changed ${spec.name}` : spec.name;
   return supposing(cluster, replaced, (suppose) => {
     const instances: { node: NodeName; why: string }[] = [];
     for (let count = 0; count < wanted; count += 1) {
