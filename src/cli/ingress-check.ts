@@ -5,6 +5,7 @@ import { textOf } from './fields.ts';
 import type { Deployment } from './records.ts';
 import type { Session } from './session.ts';
 import { spanText } from './table.ts';
+import { watched } from './watching.ts';
 
 const POLL_MS = 500;
 const REQUEST_MS = 5_000;
@@ -20,31 +21,24 @@ export async function waitUntilServed(
   { name, host }: { readonly name: string; readonly host: string },
   timeoutMs: number,
 ): Promise<ExitCode> {
-  const step = session.progress().step(host);
   const deadline = performance.now() + timeoutMs;
   let last = 'not served yet';
-  try {
-    for (;;) {
-      const { status } = await client.record('GET /api/v1/deployments/{name}', named(name));
-      const way = status?.ingress?.find((one) => one.host === host);
-      if (way?.state === 'serving') {
-        step.done(`served by ${(way.nodes ?? []).join(', ')}`);
-        await showAnswer(session, way);
-        return EXIT.ok;
-      }
-      last = way === undefined ? last : [textOf(way.state), textOf(way.problem)].filter(Boolean).join(': ');
-      if (way?.state === 'unserved' || performance.now() >= deadline) {
-        step.fail(way?.state === 'unserved' ? last : `not served within ${spanText(timeoutMs)}: ${last}`);
-        session.terminal.err(`  ${session.next(`berth ingress · berth events --subject ${name}`)}\n`);
-        return EXIT.notHealthy;
-      }
-      step.note(last);
-      await pause(POLL_MS, undefined, { signal: session.interrupted });
+  return watched(session, host, async (step) => {
+    const { status } = await client.record('GET /api/v1/deployments/{name}', named(name));
+    const way = status?.ingress?.find((one) => one.host === host);
+    if (way?.state === 'serving') {
+      step.done(`served by ${(way.nodes ?? []).join(', ')}`);
+      await showAnswer(session, way);
+      return EXIT.ok;
     }
-  } catch (error) {
-    step.fail(session.interrupted.aborted ? `not waited for any longer (${last})` : 'could not be watched');
-    throw error;
-  }
+    last = way === undefined ? last : [textOf(way.state), textOf(way.problem)].filter(Boolean).join(': ');
+    if (way?.state === 'unserved' || performance.now() >= deadline) {
+      step.fail(way?.state === 'unserved' ? last : `not served within ${spanText(timeoutMs)}: ${last}`);
+      session.terminal.err(`  ${session.next(`berth ingress · berth events --subject ${name}`)}\n`);
+      return EXIT.notHealthy;
+    }
+    return last;
+  });
 }
 
 /** It is served either way: whether this machine gets there is a matter of DNS and firewalls. */

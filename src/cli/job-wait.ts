@@ -1,12 +1,11 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { type Client, named } from './client.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
 import { textOf } from './fields.ts';
 import type { Job, JobRun } from './records.ts';
 import { spanText } from './table.ts';
 import type { Session } from './session.ts';
+import { watched } from './watching.ts';
 
-const POLL_MS = 500;
 const ENDED: ReadonlySet<string> = new Set(['Succeeded', 'Failed', 'Cancelled']);
 
 /** The run of that id; without one the newest. */
@@ -23,33 +22,20 @@ export async function waitForRun(
   run: string | undefined,
   timeoutMs: number,
 ): Promise<ExitCode> {
-  const step = session.progress().step(name);
   const deadline = performance.now() + timeoutMs;
-  try {
-    for (;;) {
-      const found = runOf(await client.record('GET /api/v1/jobs/{name}', named(name)), run);
-      const state = found === undefined ? 'Pending' : textOf(found.state);
-      const text = found === undefined ? 'not reconciled yet' : textOf(found.message);
-      if (state === 'Succeeded') {
-        step.done(text);
-        return EXIT.ok;
-      }
-      if (ENDED.has(state) || performance.now() >= deadline) {
-        step.fail(
-          ENDED.has(state) ? `${state}: ${text}` : `not ended within ${spanText(timeoutMs)}: ${text}`,
-        );
-        session.terminal.err(`  ${session.next(`berth job logs ${name}`)}\n`);
-        return EXIT.notHealthy;
-      }
-      step.note(text);
-      await pause(POLL_MS, undefined, { signal: session.interrupted });
+  return watched(session, name, async (step) => {
+    const found = runOf(await client.record('GET /api/v1/jobs/{name}', named(name)), run);
+    const state = found === undefined ? 'Pending' : textOf(found.state);
+    const text = found === undefined ? 'not reconciled yet' : textOf(found.message);
+    if (state === 'Succeeded') {
+      step.done(text);
+      return EXIT.ok;
     }
-  } catch (error) {
-    step.fail(
-      session.interrupted.aborted
-        ? 'not waited for any longer; it goes on without this program'
-        : 'could not be watched',
-    );
-    throw error;
-  }
+    if (ENDED.has(state) || performance.now() >= deadline) {
+      step.fail(ENDED.has(state) ? `${state}: ${text}` : `not ended within ${spanText(timeoutMs)}: ${text}`);
+      session.terminal.err(`  ${session.next(`berth job logs ${name}`)}\n`);
+      return EXIT.notHealthy;
+    }
+    return text;
+  });
 }

@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { formatBytes } from '../core/model/quantity.ts';
 import type { CallOptions } from '../sdk/index.ts';
 import type { Client } from './client.ts';
@@ -7,8 +6,7 @@ import { textOf } from './fields.ts';
 import type { Recommendation, Volume, VolumeCopy, VolumeWritten } from './records.ts';
 import type { Session } from './session.ts';
 import { spanText } from './table.ts';
-
-const POLL_MS = 300;
+import { watched } from './watching.ts';
 
 /** By name or by id; a name cannot look like an id, which has an underscore. */
 export async function findVolume(client: Client, word: string): Promise<Volume> {
@@ -99,31 +97,20 @@ async function watchVolume(
   timeoutMs: number,
   judge: (record: Volume) => Watched,
 ): Promise<ExitCode> {
-  const step = session.progress().step(name);
   const deadline = performance.now() + timeoutMs;
-  try {
-    for (;;) {
-      const judged = judge(await client.record('GET /api/v1/dvm/volumes/{id}', { params: { id } }));
-      if ('done' in judged) {
-        step.done(judged.done);
-        return EXIT.ok;
-      }
-      if ('failed' in judged || performance.now() >= deadline) {
-        step.fail('failed' in judged ? judged.failed : `not within ${spanText(timeoutMs)}: ${judged.note}`);
-        session.terminal.err(`  ${session.next(`berth describe volume ${name}`)}\n`);
-        return EXIT.notHealthy;
-      }
-      step.note(judged.note);
-      await pause(POLL_MS, undefined, { signal: session.interrupted });
+  return watched(session, name, async (step) => {
+    const judged = judge(await client.record('GET /api/v1/dvm/volumes/{id}', { params: { id } }));
+    if ('done' in judged) {
+      step.done(judged.done);
+      return EXIT.ok;
     }
-  } catch (error) {
-    step.fail(
-      session.interrupted.aborted
-        ? 'not waited for any longer; it goes on without this program'
-        : 'could not be watched',
-    );
-    throw error;
-  }
+    if ('failed' in judged || performance.now() >= deadline) {
+      step.fail('failed' in judged ? judged.failed : `not within ${spanText(timeoutMs)}: ${judged.note}`);
+      session.terminal.err(`  ${session.next(`berth describe volume ${name}`)}\n`);
+      return EXIT.notHealthy;
+    }
+    return judged.note;
+  });
 }
 
 function phaseText(record: Volume): string {

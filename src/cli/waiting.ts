@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { parseDuration } from '../core/model/quantity.ts';
 import { type Client, named } from './client.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
@@ -10,9 +9,9 @@ import { reasonLines } from './plan-view.ts';
 import type { Deployment, Instance, KeptFailure, RefusedNode } from './records.ts';
 import type { Session } from './session.ts';
 import { spanText } from './table.ts';
+import { watched } from './watching.ts';
 import { isLasting, isUnplaced, refusedNodes } from './unplaced.ts';
 
-const POLL_MS = 300;
 const LAST_LINES = 10;
 /** A rollout, or something that ends elsewhere, may make room a moment later. */
 const UNPLACED_MS = 10_000;
@@ -79,46 +78,35 @@ export async function waitUntilHealthy(
   wanted: Wanted,
   timeoutMs: number,
 ): Promise<ExitCode> {
-  const step = session.progress().step(wanted.name);
   const deadline = performance.now() + timeoutMs;
   let last = '';
   let placedUntil = performance.now();
-  try {
-    for (;;) {
-      const record = await client.record('GET /api/v1/deployments/{name}', named(wanted.name));
-      const judgement = judge(record, wanted);
-      if (judgement.state === 'healthy') {
-        step.done(judgement.text);
-        return EXIT.ok;
-      }
-      if (judgement.text !== last || !isUnplaced(record)) placedUntil = performance.now();
-      last = judgement.text;
-      if (performance.now() - placedUntil >= UNPLACED_MS) {
-        const nodes = await refusedNodes(client, wanted.name);
-        if (nodes !== undefined && isLasting(nodes)) {
-          step.fail('no node takes it; it is stored, and starts once one does');
-          explainUnplaced(session, wanted.name, last, nodes);
-          return EXIT.notHealthy;
-        }
-        placedUntil = performance.now();
-      }
-      if (judgement.state !== 'waiting' || performance.now() >= deadline) {
-        const isOver = judgement.state !== 'waiting';
-        step.fail(isOver ? VERDICTS[judgement.state] : `not healthy within ${spanText(timeoutMs)}`);
-        await explainFailure(session, client, record, { text: last, specHash: wanted.specHash });
+  return watched(session, wanted.name, async (step) => {
+    const record = await client.record('GET /api/v1/deployments/{name}', named(wanted.name));
+    const judgement = judge(record, wanted);
+    if (judgement.state === 'healthy') {
+      step.done(judgement.text);
+      return EXIT.ok;
+    }
+    if (judgement.text !== last || !isUnplaced(record)) placedUntil = performance.now();
+    last = judgement.text;
+    if (performance.now() - placedUntil >= UNPLACED_MS) {
+      const nodes = await refusedNodes(client, wanted.name);
+      if (nodes !== undefined && isLasting(nodes)) {
+        step.fail('no node takes it; it is stored, and starts once one does');
+        explainUnplaced(session, wanted.name, last, nodes);
         return EXIT.notHealthy;
       }
-      step.note(last);
-      await pause(POLL_MS, undefined, { signal: session.interrupted });
+      placedUntil = performance.now();
     }
-  } catch (error) {
-    step.fail(
-      session.interrupted.aborted
-        ? `not waited for any longer (${last}); it goes on without this program`
-        : 'could not be watched',
-    );
-    throw error;
-  }
+    if (judgement.state !== 'waiting' || performance.now() >= deadline) {
+      const isOver = judgement.state !== 'waiting';
+      step.fail(isOver ? VERDICTS[judgement.state] : `not healthy within ${spanText(timeoutMs)}`);
+      await explainFailure(session, client, record, { text: last, specHash: wanted.specHash });
+      return EXIT.notHealthy;
+    }
+    return last;
+  });
 }
 
 function explainUnplaced(

@@ -1,9 +1,7 @@
 import { createWebSocketStream, type WebSocket } from 'ws';
-import { CHANNEL_OUTPUT } from '../../core/contract/channel-messages.ts';
+import { CHANNEL_OUTPUT, CHANNEL_PIECE_BYTES } from '../../core/contract/channel-messages.ts';
 import type { OutputStream } from '../engine/engine.ts';
 
-/** A message on it carries no more: what is larger would hold up what else its connection carries. */
-const PIECE_BYTES = 64 * 1024;
 const CLOSE_MS = 5000;
 
 /** One connection to the control plane, for the bytes of one question in both directions, no faster than they are taken. */
@@ -21,8 +19,8 @@ export class Channel {
 
   /** Resolves when it has left for the network. */
   async send(bytes: Buffer, stream: OutputStream): Promise<void> {
-    for (let from = 0; from < bytes.length; from += PIECE_BYTES) {
-      const piece = bytes.subarray(from, from + PIECE_BYTES);
+    for (let from = 0; from < bytes.length; from += CHANNEL_PIECE_BYTES) {
+      const piece = bytes.subarray(from, from + CHANNEL_PIECE_BYTES);
       await this.#send(Buffer.concat([Buffer.of(CHANNEL_OUTPUT[stream]), piece]));
     }
   }

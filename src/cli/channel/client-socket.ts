@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { createWebSocketStream, WebSocket } from 'ws';
 import {
+  CHANNEL_PIECE_BYTES,
   CHANNEL_PROTOCOL,
   type ChannelControl,
   type ChannelStart,
@@ -16,8 +17,6 @@ import { unreachable } from '../transport.ts';
 
 const CONNECT_MS = 10_000;
 const MAX_REFUSAL_BYTES = 64 * 1024;
-/** A message carries no more. */
-const PIECE_BYTES = 64 * 1024;
 
 /** A connection into an instance. Both directions are no faster than they are taken. */
 export class ClientSocket {
@@ -37,8 +36,8 @@ export class ClientSocket {
   }
 
   async send(bytes: Buffer): Promise<void> {
-    for (let from = 0; from < bytes.length; from += PIECE_BYTES)
-      await this.#send(bytes.subarray(from, from + PIECE_BYTES));
+    for (let from = 0; from < bytes.length; from += CHANNEL_PIECE_BYTES)
+      await this.#send(bytes.subarray(from, from + CHANNEL_PIECE_BYTES));
   }
 
   close(): void {

@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { unjudged } from '../../sdk/index.ts';
 import { type Client, type Json, named } from '../client.ts';
 import {
@@ -17,11 +16,11 @@ import { warningLines } from '../plan-view.ts';
 import type { Canary } from '../records.ts';
 import type { Session } from '../session.ts';
 import { timeoutOf, waitUntilHealthy } from '../waiting.ts';
+import { watched } from '../watching.ts';
 import { WAIT_OPTIONS } from './apply.ts';
 import { wholeNumber } from './run.ts';
 
 const NAME: Parameter = { term: '<name>', description: 'The deployment.' };
-const POLL_MS = 300;
 const READ = 'GET /api/v1/deployments/{name}/canary';
 
 export function canaryText(
@@ -48,34 +47,25 @@ async function waitForCanary(
   name: string,
   timeoutMs: number,
 ): Promise<ExitCode> {
-  const step = session.progress().step(`canary of ${name}`);
   const deadline = performance.now() + timeoutMs;
-  try {
-    for (;;) {
-      const canary = await client.recordUnless(['canary_not_found'], READ, named(name));
-      if (canary === undefined) {
-        step.fail((await lastAbort(client, name)) || 'it was promoted or aborted');
-        return EXIT.notHealthy;
-      }
-      const text = canaryText(canary);
-      if ((canary.status?.healthy ?? 0) >= (canary.replicas ?? 1)) {
-        step.done(text);
-        session.terminal.err(
-          `${session.next(`berth canary promote ${name} · berth canary abort ${name}`)}\n`,
-        );
-        return EXIT.ok;
-      }
-      if (performance.now() >= deadline) {
-        step.fail(text);
-        return EXIT.notHealthy;
-      }
-      step.note(text);
-      await pause(POLL_MS, undefined, { signal: session.interrupted });
+  return watched(session, `canary of ${name}`, async (step) => {
+    const canary = await client.recordUnless(['canary_not_found'], READ, named(name));
+    if (canary === undefined) {
+      step.fail((await lastAbort(client, name)) || 'it was promoted or aborted');
+      return EXIT.notHealthy;
     }
-  } catch (error) {
-    step.fail('not waited for any longer; it goes on without this program');
-    throw error;
-  }
+    const text = canaryText(canary);
+    if ((canary.status?.healthy ?? 0) >= (canary.replicas ?? 1)) {
+      step.done(text);
+      session.terminal.err(`${session.next(`berth canary promote ${name} · berth canary abort ${name}`)}\n`);
+      return EXIT.ok;
+    }
+    if (performance.now() >= deadline) {
+      step.fail(text);
+      return EXIT.notHealthy;
+    }
+    return text;
+  });
 }
 
 async function changesOf(

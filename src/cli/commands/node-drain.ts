@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { type Client, named } from '../client.ts';
 import { REMOTE_OPTIONS, type Subcommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
@@ -8,8 +7,8 @@ import type { Session } from '../session.ts';
 import type { Style } from '../style.ts';
 import { spanText } from '../table.ts';
 import { timeoutOf } from '../waiting.ts';
+import { watched } from '../watching.ts';
 
-const POLL_MS = 500;
 /** What is blocked may be so for a moment: another instance makes room, a copy catches up. */
 const SETTLED_MS = 5_000;
 
@@ -71,11 +70,12 @@ async function waitUntilEmpty(
   name: string,
   timeoutMs: number,
 ): Promise<ExitCode> {
-  const step = session.progress().step(name);
   const deadline = performance.now() + timeoutMs;
   let settled = performance.now();
-  try {
-    for (;;) {
+  return watched(
+    session,
+    name,
+    async (step) => {
       const report = await reportOf(client, name);
       const text = leftText(report);
       if (text === '') {
@@ -93,17 +93,10 @@ async function waitUntilEmpty(
         err(`  ${session.next(`berth node uncordon ${name}`)}\n`);
         return EXIT.notHealthy;
       }
-      step.note(text);
-      await pause(POLL_MS, undefined, { signal: session.interrupted });
-    }
-  } catch (error) {
-    step.fail(
-      session.interrupted.aborted
-        ? 'not waited for any longer; the drain goes on without this program'
-        : 'could not be watched',
-    );
-    throw error;
-  }
+      return text;
+    },
+    'the drain',
+  );
 }
 
 export const drainCommand: Subcommand = {

@@ -1,14 +1,12 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { type Client, named } from '../client.ts';
 import { type CommandBody, REMOTE_OPTIONS } from '../command.ts';
-import { EXIT } from '../exit-code.ts';
-import { Failure } from '../failure.ts';
+import { EXIT, type ExitCode } from '../exit-code.ts';
 import { textOf } from '../fields.ts';
 import type { Session } from '../session.ts';
+import { spanText } from '../table.ts';
 import { timeoutOf, waitUntilHealthy } from '../waiting.ts';
+import { watched } from '../watching.ts';
 import { WAIT_OPTIONS } from './apply.ts';
-
-const POLL_MS = 500;
 
 export const restart: CommandBody = {
   description: [
@@ -36,7 +34,8 @@ export const restart: CommandBody = {
     });
     session.terminal.out(`deployment/${name} restarts ${before.length} of its instances\n`);
     if (!options.unlessDenied('wait')) return EXIT.ok;
-    await untilReplaced(session, client, name, before, timeoutMs);
+    const replaced = await untilReplaced(session, client, name, before, timeoutMs);
+    if (replaced !== EXIT.ok) return replaced;
     return waitUntilHealthy(session, client, { name, specHash: textOf(ordered.specHash) }, timeoutMs);
   },
 };
@@ -52,23 +51,21 @@ async function untilReplaced(
   name: string,
   before: readonly string[],
   timeoutMs: number,
-): Promise<void> {
-  const step = session.progress().step(`${name} restarts`);
-  for (const deadline = Date.now() + timeoutMs; ; ) {
+): Promise<ExitCode> {
+  const deadline = performance.now() + timeoutMs;
+  return watched(session, `${name} restarts`, async (step) => {
     const there = await idsOf(client, name);
     const left = before.filter((id) => there.includes(id)).length;
     if (left === 0) {
       step.done(`${before.length} replaced`);
-      return;
+      return EXIT.ok;
     }
-    step.note(`${before.length - left} of ${before.length} replaced`);
-    if (Date.now() > deadline) {
-      step.fail(`${left} of ${before.length} are still there`);
-      throw new Failure(`the restart of ${name} did not end within ${timeoutMs / 1000} s; it goes on`, {
-        exitCode: EXIT.notHealthy,
-        advice: [`berth describe deployment ${name}`, `berth logs ${name} --previous`],
-      });
+    if (performance.now() >= deadline) {
+      step.fail(`${left} of ${before.length} are still there after ${spanText(timeoutMs)}; it goes on`);
+      const next = `berth describe deployment ${name} · berth logs ${name} --previous`;
+      session.terminal.err(`  ${session.next(next)}\n`);
+      return EXIT.notHealthy;
     }
-    await pause(POLL_MS, undefined, { signal: session.interrupted });
-  }
+    return `${before.length - left} of ${before.length} replaced`;
+  });
 }

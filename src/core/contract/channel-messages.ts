@@ -4,6 +4,8 @@ import { listOf, type Message, message, optional } from '../schema/message-shape
 export const CHANNEL_PROTOCOL = 'berth.exec.v1';
 /** Of one message, in either direction. */
 export const MAX_CHANNEL_FRAME_BYTES = 256 * 1024;
+/** What one message carries: a larger one would hold up what else its connection carries. */
+export const CHANNEL_PIECE_BYTES = 64 * 1024;
 /** The first byte of every binary message to the client; the rest is what was printed. */
 export const CHANNEL_OUTPUT = { stdout: 1, stderr: 2 } as const;
 /** Signals that may be sent to a command without a terminal; with one, keys do that. */

@@ -1,5 +1,6 @@
 import type { Workload } from '../../core/model/deployment.ts';
 import type { InstanceRecord } from '../../core/model/instance.ts';
+import type { VolumeRecord } from '../../core/model/volume.ts';
 import type { ClosedGate } from '../../core/plan/rollout/dependencies.ts';
 import { idOf } from '../store/record-ids.ts';
 import type { TenantStore } from '../store/store.ts';
@@ -7,6 +8,12 @@ import type { TenantClusters } from './tenant-clusters.ts';
 
 function writtenBy(spec: Pick<Workload, 'volumes'> | undefined): readonly string[] {
   return (spec?.volumes ?? []).filter((mount) => !mount.readOnly).map((mount) => mount.volumeId);
+}
+
+function mounted(tenant: TenantStore, spec: Pick<Workload, 'volumes'> | undefined): readonly VolumeRecord[] {
+  return (spec?.volumes ?? []).flatMap(
+    ({ volumeId }) => tenant.get('volumes', idOf('volumes', volumeId))?.record ?? [],
+  );
 }
 
 /**
@@ -18,11 +25,10 @@ export function isFenced(
   spec: Pick<Workload, 'volumes'> | undefined,
   { nodeId }: InstanceRecord,
 ): boolean {
-  return (spec?.volumes ?? []).some(({ volumeId }) => {
-    const volume = tenant.get('volumes', idOf('volumes', volumeId))?.record;
-    if (volume?.primaryNodeId === undefined) return false;
-    return volume.primaryNodeId !== nodeId || volume.switchover !== undefined;
-  });
+  return mounted(tenant, spec).some(
+    ({ primaryNodeId, switchover }) =>
+      primaryNodeId !== undefined && (primaryNodeId !== nodeId || switchover !== undefined),
+  );
 }
 
 /** The move of its volume away from there was given up: a drain that stopped it again and again would help nobody. */
@@ -31,10 +37,9 @@ export function staysWithVolume(
   spec: Pick<Workload, 'volumes'> | undefined,
   { nodeId }: InstanceRecord,
 ): boolean {
-  return (spec?.volumes ?? []).some(({ volumeId }) => {
-    const volume = tenant.get('volumes', idOf('volumes', volumeId))?.record;
-    return volume?.primaryNodeId === nodeId && volume.switchoverFailed !== undefined;
-  });
+  return mounted(tenant, spec).some(
+    ({ primaryNodeId, switchoverFailed }) => primaryNodeId === nodeId && switchoverFailed !== undefined,
+  );
 }
 
 /** While its volume moves to another node nothing new mounts it: it starts where the volume is afterwards. */
@@ -42,10 +47,9 @@ export function moveGates(
   tenant: TenantStore,
   spec: Pick<Workload, 'name' | 'volumes'>,
 ): readonly ClosedGate[] {
-  return (spec.volumes ?? []).flatMap(({ volumeId }) => {
-    const volume = tenant.get('volumes', idOf('volumes', volumeId))?.record;
-    if (volume?.switchover === undefined) return [];
-    const message = `waiting for volume ${volume.name}, which moves to ${volume.switchover.to}`;
+  return mounted(tenant, spec).flatMap(({ name, switchover }) => {
+    if (switchover === undefined) return [];
+    const message = `waiting for volume ${name}, which moves to ${switchover.to}`;
     return [{ dependency: spec.name, message }];
   });
 }
