@@ -56,6 +56,31 @@ describe('an agent on Podman', () => {
     expect(await engine.list({ all: true })).toEqual([]);
   });
 
+  it('gives files, and stops by the signal that was asked for', async () => {
+    const { plane, agent } = bench;
+    const out = join(root, 'shop/stop');
+    const script =
+      'cp /etc/site.conf /b/read; (echo x >> /etc/site.conf) 2>/dev/null && touch /b/written; trap "echo quit > /b/signal; exit 0" QUIT; trap "" TERM; touch /b/ready; while :; do sleep 0.1; done';
+    plane.secrets = { ok: true, environment: {}, files: [{ path: '/etc/site.conf', content: 'listen 8080;' }] };
+    const container = {
+      command: ['sh', '-c', script],
+      hasFiles: true,
+      needsSecrets: true,
+      stop: { signal: 'SIGQUIT', graceMs: 20_000 },
+      mounts: [{ volumeId: 'vol_f', kind: 'bind', source: out, target: '/b', readOnly: false }],
+    } as const;
+    plane.assign([instance('ins_f', container)]);
+    await plane.untilPhase('ins_f', 'running');
+    await expect.poll(() => existsSync(join(out, 'ready')), { timeout: 20_000 }).toBe(true);
+    expect(readFileSync(join(out, 'read'), 'utf8')).toBe('listen 8080;');
+    expect(existsSync(join(out, 'written'))).toBe(false);
+    plane.assign([stopped('ins_f')]);
+    await plane.untilPhase('ins_f', 'removed');
+    expect(readFileSync(join(out, 'signal'), 'utf8')).toBe('quit\n');
+    expect(existsSync(join(agent.dataDir, 'files/ins_f'))).toBe(false);
+    plane.secrets = { ok: true, environment: {} };
+  });
+
   it('gives a container the folder of the host that was checked, and starts it again', async () => {
     const { plane, agent, engine } = bench;
     const source = join(root, 'shop/data');

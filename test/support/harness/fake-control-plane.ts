@@ -37,6 +37,7 @@ export type Answer =
       readonly ok: true;
       readonly environment: Record<string, string>;
       readonly registry?: { readonly username: string; readonly password: string };
+      readonly files?: readonly { readonly path: string; readonly content: string }[];
     }
   | { readonly ok: false };
 
