@@ -61,7 +61,11 @@ describe('an agent on Podman', () => {
     const out = join(root, 'shop/stop');
     const script =
       'cp /etc/site.conf /b/read; (echo x >> /etc/site.conf) 2>/dev/null && touch /b/written; trap "echo quit > /b/signal; exit 0" QUIT; trap "" TERM; touch /b/ready; while :; do sleep 0.1; done';
-    plane.secrets = { ok: true, environment: {}, files: [{ path: '/etc/site.conf', content: 'listen 8080;' }] };
+    plane.secrets = {
+      ok: true,
+      environment: {},
+      files: [{ path: '/etc/site.conf', content: 'listen 8080;' }],
+    };
     const container = {
       command: ['sh', '-c', script],
       hasFiles: true,
