@@ -1,7 +1,9 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
+import { LONG_TIER } from '../support/fault-tier.ts';
 import { type Cluster, type ClusterNode, startCluster, type Tenant } from '../support/harness/cluster.ts';
 import { nginxImage } from '../support/harness/nginx-image.ts';
 import { postgresImage } from '../support/harness/postgres-image.ts';
@@ -93,6 +95,39 @@ describe('an instance that hangs', () => {
     );
     await cluster.phase(shop, 'web', 'Running');
   });
+
+  // A minute has to pass before an agent may act alone; its plan has tests of its own.
+  it.runIf(LONG_TIER)(
+    'is restarted on one node of two while the control plane is away',
+    async () => {
+      await cluster.deploy(shop, { ...WEB, placement: { antiAffinity: ['web'] } });
+      await cluster.phase(shop, 'web', 'Running');
+      const [older, younger] = (await instances()).map(({ id }) => id);
+      for (const id of [older, younger]) await hang(id ?? '');
+      await cluster.plane.end('SIGKILL');
+      const before = await cluster.pids('web');
+      const changed = async (): Promise<readonly string[]> => {
+        const now = await cluster.pids('web');
+        return Object.keys(before).filter((id) => now[id] !== undefined && now[id] !== before[id]);
+      };
+      const began = performance.now();
+      const restarted = await eventually('one is restarted', changed, (ids) => ids.length > 0, 100_000);
+      expect(performance.now() - began).toBeGreaterThan(55_000);
+      expect(restarted).toHaveLength(1);
+      // Its node has the word for this deployment; the other one waits for somebody who knows both.
+      await pause(15_000);
+      expect(await changed()).toEqual(restarted);
+      await cluster.plane.start();
+      await eventually(
+        'both are healthy',
+        instances,
+        (seen) => seen.length === 2 && seen.every(({ health }) => health === 'healthy'),
+        60_000,
+      );
+      await cluster.phase(shop, 'web', 'Running');
+    },
+    240_000,
+  );
 });
 
 /** Until every container that runs now is gone. */
