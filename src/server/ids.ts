@@ -35,6 +35,11 @@ function encode(value: number, characters: number): string {
   return text;
 }
 
+/** Sorts before every id of the kind that was made at that time or later. */
+export function lowestAt(kind: IdKind, ms: number): string {
+  return `${ID_PREFIXES[kind]}_${encode(ms, TIME_CHARACTERS)}`;
+}
+
 /** The millisecond that an id begins with. */
 function timeOf(id: string): number {
   const from = id.indexOf('_') + 1;
@@ -73,7 +78,7 @@ export function createIds(clock: Clock): ProcessIds {
       }
       return newId(kind, `${stem}${encode(counter, COUNTER_CHARACTERS)}`);
     },
-    lowest: (kind) => `${ID_PREFIXES[kind]}_${encode(clock.now().getTime(), TIME_CHARACTERS)}`,
+    lowest: (kind) => lowestAt(kind, clock.now().getTime()),
     follow: (id) => {
       // The next millisecond, with bits of its own: several processes may follow the same id.
       lowestMs = Math.max(lowestMs, timeOf(id) + 1);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { chooseName, shortId } from './container-name.ts';
+import { shortId } from '../../core/model/instance-name.ts';
+import { chooseName } from './container-name.ts';
 
 const ID = 'ins_01jd2fs8xkq4v9c7tmb3eznhpw';
 

@@ -9,7 +9,7 @@ import { portRangesText, portsOutside } from '../../core/model/port-ranges.ts';
 import { attachRest, firstNetwork } from '../networks/attachments.ts';
 import type { Binds } from './binds.ts';
 import type { ConfigFiles } from './config-files.ts';
-import { secondName } from './container-name.ts';
+import { instanceName } from '../../core/model/instance-name.ts';
 import { containerSpec, type SpecSource, stopGraceS, type ContainerNetwork } from './container-spec.ts';
 import type { Engine, EngineKind, RegistryCredentials } from '../engine/engine.ts';
 import { EngineConflictError, EngineNotFoundError, ImagePullError } from '../engine/errors.ts';
@@ -423,7 +423,7 @@ async function settleName(name: string, assigned: AssignedInstance, bench: Workb
   if (seen !== undefined) observer.put(seen);
   else if (holder !== undefined) state.foreignNames.add(name);
   if (seen?.instanceId === assigned.id) return;
-  if (holder !== undefined && name !== secondName(assigned.deployment, assigned.id)) return;
+  if (holder !== undefined && name !== instanceName(assigned.deployment, assigned.id)) return;
   const by =
     holder === undefined
       ? 'by a container that is just going'

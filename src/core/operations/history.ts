@@ -16,7 +16,11 @@ export const EVENTS = {
     query: {
       ...LIST_QUERY,
       kind: { description: 'Only events of this kind.', schema: { type: 'string' } },
-      subject: { description: 'Only events about this name, or Kind/name.', schema: { type: 'string' } },
+      subject: {
+        description:
+          'Only events about this name, or Kind/name; Instance/id finds those of its deployment that name it, too.',
+        schema: { type: 'string' },
+      },
       since: {
         description: 'Only events at or after this time.',
         schema: { type: 'string', format: 'date-time' },

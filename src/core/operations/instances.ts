@@ -1,5 +1,5 @@
 import { CHANNEL_PROTOCOL } from '../contract/channel-messages.ts';
-import { execution, instance } from '../contract/answers/deployment.ts';
+import { execution, instance, instanceDetail } from '../contract/answers/deployment.ts';
 import { failure } from '../contract/answers/failure.ts';
 import { listOf } from '../contract/answers/field-shapes.ts';
 import { execBody } from '../contract/order-bodies.ts';
@@ -21,6 +21,16 @@ export const INSTANCES = {
       description: 'Instances, by id.',
       answer: listOf(instance),
     },
+  }),
+  read: operation({
+    method: 'GET',
+    path: '/api/v1/deployments/{name}/instances/{instance}',
+    summary: 'One instance of a deployment, with its node, what it was given and how it failed',
+    tag: 'Deployments',
+    permission: 'read',
+    tenant: 'credential',
+    codes: ['deployment_not_found', 'instance_not_found'],
+    success: { status: 200, description: 'The instance.', answer: instanceDetail },
   }),
   logs: operation({
     method: 'GET',

@@ -378,6 +378,11 @@ export class Dispatch {
     return this.#measurements.here(tenantId, node);
   }
 
+  /** The same, whichever control plane the agent is connected to. */
+  usageOn(tenantId: TenantId, node: string): Promise<ReadonlyMap<string, MeasuredUsage>> {
+    return this.#measurements.of(tenantId, [node]);
+  }
+
   /** Ways between nodes, as the agents that are connected here see them. */
   get meshPaths(): MeshReports['paths'] {
     return this.#meshReports.paths;

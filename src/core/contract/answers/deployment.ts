@@ -1,5 +1,6 @@
 import { INGRESS_PROTOCOLS } from '../../model/ingress.ts';
 import { shape } from '../../schema/shape.ts';
+import { failure } from './failure.ts';
 import { placementPlan } from './placement.ts';
 import {
   announced,
@@ -216,46 +217,106 @@ export const canaryWritten = shape({
   fields: { ...canaryFields, ...announced },
 });
 
+const instanceFields = {
+  id: text,
+  deployment: text,
+  nodeId: text,
+  specHash: text,
+  secretsVersion: integer,
+  wanted: { type: 'string', values: ['run', 'stop'] },
+  canary: optional(flag),
+  attempt: integer,
+  healthRestarts: {
+    ...integer,
+    optional: true,
+    description:
+      'How often it was restarted because it was unhealthy, since it was last well for ten minutes.',
+  },
+  leaving: optional({ ...text, description: 'Why it is being replaced on another node.' }),
+  createdAt: time,
+  state: text,
+  health: { type: 'string', optional: true, values: ['starting', 'healthy', 'unhealthy'] },
+  reason: optional(text),
+  message: optional(text),
+  address: optional({ ...text, description: "On the tenant's network." }),
+  containerId: optional(text),
+  containerName: optional(text),
+  observedSpecHash: optional(text),
+  observedSecretsVersion: optional(integer),
+  exitCode: optional(integer),
+  restarts: optional(integer),
+  startedAt: { ...text, optional: true, description: 'By the clock of the node.' },
+  healthySince: { ...text, optional: true, description: 'By the clock of the node.' },
+  ports: optional(listOf({ type: 'object', fields: { container: integer, host: integer } })),
+  usage: {
+    type: 'object',
+    optional: true,
+    description: 'What the agent measured last; per cent of one core.',
+    fields: { cpuPercent: number, memoryBytes: integer },
+  },
+} as const;
+
 export const instance = shape({
   type: 'object',
   named: 'Instance',
   description: 'As it is wanted, and as the agent of its node last saw it.',
+  fields: instanceFields,
+});
+
+export const instanceDetail = shape({
+  type: 'object',
+  named: 'InstanceDetail',
+  description:
+    'One instance, seen closely. Its events: GET /api/v1/events?subject=Instance/{id}&since={createdAt}; what it prints: logs?instance={id}.',
   fields: {
-    id: text,
-    deployment: text,
-    nodeId: text,
-    specHash: text,
-    secretsVersion: integer,
-    wanted: { type: 'string', values: ['run', 'stop'] },
-    canary: optional(flag),
-    attempt: integer,
-    healthRestarts: {
-      ...integer,
-      optional: true,
-      description:
-        'How often it was restarted because it was unhealthy, since it was last well for ten minutes.',
+    ...instanceFields,
+    name: { ...text, description: 'For people: the deployment and the end of the id.' },
+    current: { ...flag, description: 'It runs the spec that the deployment has now.' },
+    image: optional(text),
+    imageDigest,
+    secrets: {
+      ...listOf({
+        type: 'object',
+        fields: {
+          path: text,
+          current: integer,
+          next: optional(integer),
+          previous: optional(integer),
+        },
+      }),
+      description: 'Versions of the credentials that its container was given, by path.',
     },
-    leaving: optional({ ...text, description: 'Why it is being replaced on another node.' }),
-    createdAt: time,
-    state: text,
-    health: { type: 'string', optional: true, values: ['starting', 'healthy', 'unhealthy'] },
-    reason: optional(text),
-    message: optional(text),
-    address: optional({ ...text, description: "On the tenant's network." }),
-    containerId: optional(text),
-    containerName: optional(text),
-    observedSpecHash: optional(text),
-    observedSecretsVersion: optional(integer),
-    exitCode: optional(integer),
-    restarts: optional(integer),
-    startedAt: { ...text, optional: true, description: 'By the clock of the node.' },
-    healthySince: { ...text, optional: true, description: 'By the clock of the node.' },
-    ports: optional(listOf({ type: 'object', fields: { container: integer, host: integer } })),
-    usage: {
+    node: {
+      type: 'object',
+      description:
+        'Where it is. A node that does not answer may still run it: what is said of it is what was seen last.',
+      fields: {
+        name: text,
+        status: { type: 'string', values: ['ready', 'failed'] },
+        connected: { ...flag, description: 'Its agent can be asked now.' },
+        lastSeenAt: nullable(time),
+        agentVersion: optional(text),
+        engine: optional({ type: 'object', fields: { kind: text, version: text } }),
+      },
+    },
+    order: {
       type: 'object',
       optional: true,
-      description: 'What the agent measured last; per cent of one core.',
-      fields: { cpuPercent: number, memoryBytes: integer },
+      description: 'What a person asked of it that is not carried out yet.',
+      fields: { kind: { type: 'string', values: ['restart', 'stop'] }, at: time },
+    },
+    checks: {
+      ...listOf({
+        type: 'object',
+        fields: { at: text, exitCode: optional(integer), output: text },
+      }),
+      optional: true,
+      description:
+        'The last health checks, oldest first, by the clock of the node; redacted. Absent: it has none, or its agent could not be asked.',
+    },
+    failures: {
+      ...listOf(failure),
+      description: 'How it failed lately, newest first; what it printed then: logs?previous=true.',
     },
   },
 });

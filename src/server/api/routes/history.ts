@@ -2,8 +2,10 @@ import { type Answer, exactly } from '../../../core/schema/shape.ts';
 import type { archive, auditLine, event as eventAnswer } from '../../../core/contract/answers/history.ts';
 import { ARCHIVES, AUDIT, EVENTS } from '../../../core/operations/history.ts';
 import { deploymentNotFound } from '../../writes/deployments/deployment-write.ts';
+import { fieldText } from '../../../core/model/values.ts';
 import { isRejection } from '../../../core/rejections/reject.ts';
 import type { EventRecord } from '../../../core/model/event.ts';
+import { lowestAt } from '../../ids.ts';
 import type { Stored } from '../../store/collection.ts';
 import { prefixOf } from '../../store/record-ids.ts';
 import { invalidParameter, pageReply, pageRequest, readPage } from '../paging.ts';
@@ -36,7 +38,9 @@ export function matchesFilter(filter: EventFilter, event: EventRecord): boolean 
   if (
     filter.subject !== undefined &&
     event.subject.name !== filter.subject &&
-    `${event.subject.kind}/${event.subject.name}` !== filter.subject
+    `${event.subject.kind}/${event.subject.name}` !== filter.subject &&
+    // Of an order to its deployment that names it, too.
+    `Instance/${fieldText(event.details, 'instance') ?? ''}` !== filter.subject
   )
     return false;
   return filter.since === undefined || Date.parse(event.at) >= filter.since;
@@ -64,7 +68,8 @@ async function readEvents(
   count: number,
 ): Promise<FoundEvents> {
   const found: Stored<EventRecord>[] = [];
-  let from = after;
+  // Ids are never of an earlier millisecond than their events.
+  let from = after ?? (filter.since === undefined ? undefined : lowestAt('event', Math.max(0, filter.since)));
   for (let looked = 0; looked < MAX_LOOKED_AT; looked += SLICE) {
     // Others are answered between two slices.
     if (looked > 0) await new Promise(setImmediate);

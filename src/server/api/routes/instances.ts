@@ -1,8 +1,5 @@
-import type { Exactly } from '../../../core/schema/shape.ts';
 import { INSTANCES } from '../../../core/operations/instances.ts';
-import { instance } from '../../../core/contract/answers/deployment.ts';
-import type { InstanceUsage } from '../../../core/protocol/agent-protocol.ts';
-import { type Answer, exactly } from '../../../core/schema/shape.ts';
+import type { DeploymentRecord } from '../../../core/model/deployment.ts';
 import type { InstanceRecord } from '../../../core/model/instance.ts';
 import { isRejection } from '../../../core/rejections/reject.ts';
 import type { Rejection } from '../../../core/rejections/rejection.ts';
@@ -17,63 +14,35 @@ import { booleanParameter, pageReply, pageRequest } from '../paging.ts';
 import { type ReplyTo, type RequestFor, type Route, serve } from '../route.ts';
 import { openChannelTo } from './instance-channel.ts';
 import { runCommand } from './instance-exec.ts';
-import { instanceNotFound } from '../../reads/instance.ts';
+import { instanceNotFound, instanceView } from '../../reads/instance.ts';
+import { instanceDetail } from './instance-detail.ts';
 import { streamLogs } from './instance-logs.ts';
 import type { FollowSource } from './log-follow.ts';
 import { failures, previousLogs } from './previous-logs.ts';
 
-type Instance = Answer<typeof instance>;
-const asInstance = exactly<Instance>();
-
-/** The record as wanted, with what the node's agent last saw and measured. */
-export function instanceView(
-  store: TenantStore,
-  { id, record }: Stored<InstanceRecord>,
-  usage?: InstanceUsage,
-): Exactly<Instance> {
-  const { tenantId: _own, once: _terms, ...wanted } = record;
-  const {
-    phase,
-    id: _same,
-    specHash: observedSpecHash,
-    secretsVersion: observedSecretsVersion,
-    ...seen
-  } = store.get('observations', id)?.record ?? { phase: 'pending' as const };
-  return asInstance({
-    ...wanted,
-    state: record.wanted === 'stop' && phase !== 'removed' ? 'stopping' : phase,
-    ...seen,
-    ...(observedSpecHash === undefined ? {} : { observedSpecHash }),
-    ...(observedSecretsVersion === undefined ? {} : { observedSecretsVersion }),
-    ...(usage && { usage: { cpuPercent: usage.cpuPercent, memoryBytes: usage.memoryBytes } }),
-  });
-}
-
 interface Chosen {
   readonly name: string;
+  readonly deployment: DeploymentRecord;
   readonly instances: readonly Stored<InstanceRecord>[];
 }
 
+type InDeployment = Pick<RequestFor<typeof INSTANCES.list>, 'store' | 'params'>;
+
 /** The instances of `{name}`; with an id, that one alone. */
-function instancesOf(
-  { store, params }: Pick<RequestFor<typeof INSTANCES.list>, 'store' | 'params'>,
-  instance?: string,
-): Chosen | Rejection {
+function instancesOf({ store, params }: InDeployment, instance?: string): Chosen | Rejection {
   const nameOrId = params.name;
   const { stored, field } = findDeployment(store, nameOrId);
   if (stored === undefined) return deploymentNotFound(field, nameOrId);
-  const { name } = stored.record.spec;
+  const { record: deployment } = stored;
+  const { name } = deployment.spec;
   const instances = store.collection('instances').listUnder(prefixOf('instances', name));
-  if (instance === undefined) return { name, instances };
+  if (instance === undefined) return { name, deployment, instances };
   const one = instances.filter(({ record }) => record.id === instance);
-  return one.length === 0 ? instanceNotFound(instance) : { name, instances: one };
+  return one.length === 0 ? instanceNotFound(instance) : { name, deployment, instances: one };
 }
 
 /** Where a command is run: without a name the stable instances are meant; a canary is entered by its id. */
-function meantBy(
-  request: Pick<RequestFor<typeof INSTANCES.list>, 'store' | 'params'>,
-  instance: string | undefined,
-): readonly InstanceRecord[] | Rejection {
+function meantBy(request: InDeployment, instance: string | undefined): readonly InstanceRecord[] | Rejection {
   const chosen = instancesOf(request, instance);
   if (isRejection(chosen)) return chosen;
   return chosen.instances
@@ -113,9 +82,22 @@ function list(
   );
 }
 
+async function read(
+  dispatch: Dispatch,
+  request: RequestFor<typeof INSTANCES.read>,
+): Promise<ReplyTo<typeof INSTANCES.read>> {
+  const { instance } = request.params;
+  const chosen = instancesOf(request, instance);
+  if (isRejection(chosen)) return chosen;
+  const [stored] = chosen.instances;
+  if (stored === undefined) return instanceNotFound(instance);
+  return { status: 200, body: await instanceDetail(request.store, dispatch, chosen.deployment, stored) };
+}
+
 export function instanceRoutes(admission: Admission, dispatch: Dispatch): Route[] {
   return [
     serve(INSTANCES.list, (request) => list(dispatch, request)),
+    serve(INSTANCES.read, (request) => read(dispatch, request)),
     serve(INSTANCES.failures, failures),
     serve(INSTANCES.logs, async (request) => {
       const previous = booleanParameter(request.query, 'previous');

@@ -1,0 +1,53 @@
+import type { InstanceRecord } from '../../../core/model/instance.ts';
+import { instanceName } from '../../../core/model/instance-name.ts';
+import type { DeploymentRecord } from '../../../core/model/deployment.ts';
+import { pinOf } from '../../../core/model/spec-snapshot.ts';
+import type { INSTANCES } from '../../../core/operations/instances.ts';
+import type { AnswerOf } from '../../../core/operations/operation.ts';
+import { type Exactly, exactly } from '../../../core/schema/shape.ts';
+import type { Dispatch } from '../../agents/dispatch.ts';
+import { failuresOf } from '../../reads/failure.ts';
+import { instanceView } from '../../reads/instance.ts';
+import type { Stored } from '../../store/collection.ts';
+import { idOf } from '../../store/record-ids.ts';
+import type { TenantStore } from '../../store/store.ts';
+
+type Detail = AnswerOf<typeof INSTANCES.read>;
+const asDetail = exactly<Detail>();
+
+/** Everything that is known of one instance; what only its agent knows is absent while that cannot be asked. */
+export async function instanceDetail(
+  store: TenantStore,
+  dispatch: Dispatch,
+  deployment: DeploymentRecord,
+  stored: Stored<InstanceRecord>,
+): Promise<Exactly<Detail>> {
+  const { id, record } = stored;
+  const spec = store.get('specs', idOf('specs', record.deployment, record.specHash))?.record;
+  const given = store.get('secret-deliveries', id)?.record.versions ?? {};
+  const usage = (await dispatch.usageOn(store.tenantId, record.nodeId)).get(record.id);
+  return asDetail({
+    ...instanceView(store, stored, usage),
+    name: instanceName(record.deployment, record.id),
+    current: record.specHash === deployment.specHash,
+    ...(spec && { image: spec.image, ...pinOf(spec.imageDigest) }),
+    secrets: Object.entries(given).map(([path, versions]) => ({ path, ...versions })),
+    node: nodeOf(store, dispatch, record.nodeId),
+    failures: failuresOf(store, deployment)
+      .filter(({ instance }) => instance === record.id)
+      .map(({ key: _own, ...one }) => one)
+      .toReversed(),
+  });
+}
+
+function nodeOf(store: TenantStore, dispatch: Dispatch, name: string): Exactly<Detail>['node'] {
+  const node = store.get('nodes', idOf('nodes', name))?.record;
+  const liveness = store.get('node-liveness', idOf('node-liveness', name))?.record;
+  return {
+    name,
+    status: liveness?.status ?? 'failed',
+    connected: dispatch.connected(store.tenantId, name),
+    lastSeenAt: dispatch.lastSeenAt(store.tenantId, name) ?? liveness?.lastSeenAt ?? null,
+    ...(node && { agentVersion: node.agentVersion, engine: node.engine }),
+  };
+}
