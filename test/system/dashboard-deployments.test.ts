@@ -1,9 +1,14 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { seriousFindings } from '../support/harness/browser.ts';
 import { type DashboardStage, dashboardStage, IMAGE, phaseOf } from '../support/harness/dashboard-stage.ts';
+import type { ReportedFailure } from '../../src/core/protocol/agent-messages.ts';
 import type { ObligingAgent } from '../support/agents/obliging-agent.ts';
 
 let stage: DashboardStage;
 let berlin: ObligingAgent;
+let failures: readonly ReportedFailure[] = [];
+/** Run as a script, it would leave a mark; shown as text, it stays what it is. */
+const SCRIPT = '<img src=x onerror="window.hit=1"><script>window.hit=1</script>';
 
 beforeAll(async () => {
   stage = await dashboardStage();
@@ -11,6 +16,7 @@ beforeAll(async () => {
     labels: { 'berth.io/country': 'DE', disk: 'ssd' },
     logLines: ['listening on :8080'],
     said: { features: ['confinement'] },
+    reports: () => ({ failures }),
   });
   await stage.agent('paris-1', { labels: { 'berth.io/country': 'FR', disk: 'hdd' } });
 });
@@ -174,6 +180,43 @@ describe('a deployment in the dashboard', () => {
     await log.getByText('GET /cart 200', { exact: true }).first().waitFor();
     await page.getByRole('tab', { name: 'Events' }).click();
     await page.getByText('deployment.created').waitFor();
+  });
+
+  it('says how its instances failed, with what they printed last, as text', async () => {
+    await stage.deploy('crashed', { nodeId: 'berlin-1' });
+    const { page, complaints } = await stage.open('/deployments/crashed');
+    await phaseOf(page, 'Running');
+    expect(await page.getByRole('region', { name: 'Failures' }).count()).toBe(0);
+    const [one] = berlin.assigned.filter(({ deployment }) => deployment === 'crashed');
+    if (one === undefined) throw new Error('it is not placed');
+    const told = { instanceId: one.id as ReportedFailure['instanceId'], exitCode: 137, ranMs: 4200 };
+    failures = [
+      { ...told, key: 'a', reason: 'container_exited', message: 'the first time', lines: [] },
+      {
+        ...told,
+        key: 'b',
+        reason: 'out_of_memory',
+        message: `exit code 137 (SIGKILL): ${SCRIPT}`,
+        lines: [{ text: 'reading the index' }, { text: `\u001b[31m${SCRIPT}\u001b[0m` }],
+        health: 'connection refused',
+      },
+    ];
+    berlin.report();
+    const panel = page.getByRole('region', { name: 'Failures' });
+    await panel.getByText('out of memory').waitFor();
+    await panel.getByText(`exit code 137 (SIGKILL): ${SCRIPT}`).waitFor();
+    await panel.getByText('exit 137 after 4.2 s').first().waitFor();
+    await panel.getByRole('button', { name: 'Show 2 lines' }).click();
+    const output = panel.getByRole('log');
+    await output.waitFor();
+    expect(await output.innerText()).toBe(
+      `reading the index\n${SCRIPT}\n(health check) connection refused\n`,
+    );
+    await panel.getByText(`berth logs crashed --previous --instance ${one.id}`).waitFor();
+    expect(await panel.getByRole('listitem').count()).toBe(2);
+    expect(await page.evaluate('window.hit')).toBeUndefined();
+    expect(await seriousFindings(page, 'failures')).toEqual([]);
+    expect(complaints).toEqual([]);
   });
 
   it('has a canary beside it, which is promoted, and a policy by which it scales', async () => {

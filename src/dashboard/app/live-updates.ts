@@ -53,6 +53,7 @@ async function refreshDeployments(
   for (const name of names) {
     void queries.invalidateQueries({ queryKey: [tenant, 'instances', name] });
     void queries.invalidateQueries({ queryKey: [tenant, 'explain', name] });
+    void queries.invalidateQueries({ queryKey: [tenant, 'failures', name] });
   }
   if (names.length > MAX_SINGLE_READS) {
     await queries.invalidateQueries({ queryKey: listKey });

@@ -36,6 +36,15 @@ export function ago(time: string | number | null | undefined, nowMs: number): st
   return seconds < 10 ? 'just now' : `${seconds} s ago`;
 }
 
+/** `1.3 s`, `45 s`, `2 min`, `3 h 2 min`. */
+export function span(ms: number): string {
+  const seconds = Math.max(0, ms / 1000);
+  if (seconds < 10) return `${seconds.toFixed(1)} s`;
+  if (seconds < 120) return `${Math.round(seconds)} s`;
+  const minutes = Math.round(seconds / 60);
+  return minutes < 120 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
 /** Made once: it is costly, and a table shows many times. */
 const DATE_TIME = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });
 

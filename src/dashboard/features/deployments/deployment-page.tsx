@@ -23,6 +23,7 @@ import {
   useDeploymentWritten,
   useInstances,
 } from './deployment-queries.ts';
+import { FailuresPanel } from './failures-panel.tsx';
 import { HistoryPanel } from './history-panel.tsx';
 import { InstancesPanel } from './instances-panel.tsx';
 import { LogsPanel } from './logs-panel.tsx';
@@ -125,6 +126,7 @@ function Detail({
           content: () => (
             <div className="flex flex-col gap-5">
               <InstancesPanel deployment={deployment} instances={instances} />
+              <FailuresPanel name={name} specHash={deployment.specHash} />
               <UsageCharts samples={samples} />
             </div>
           ),

@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useApi, useSession } from '../../app/session.tsx';
-import type { Deployment } from '../../lib/records.ts';
+import type { Deployment, Failure } from '../../lib/records.ts';
 
 /** All deployments of the tenant; those that have come so far are shown while the rest is read. */
 export function useDeployments() {
@@ -46,6 +46,36 @@ export function useInstances(name: string) {
     queryFn: ({ signal }) =>
       api.list('GET /api/v1/deployments/{name}/instances', { params: { name }, signal }),
     refetchInterval: 5000,
+  });
+}
+
+/** Newest first. Events of the deployment make them stale. */
+export function useFailures(name: string) {
+  const api = useApi();
+  const { tenant } = useSession();
+  return useQuery({
+    queryKey: [tenant.id, 'failures', name],
+    queryFn: ({ signal }) =>
+      api.call('GET /api/v1/deployments/{name}/failures', { params: { name }, signal }),
+    refetchInterval: CALM_MS,
+  });
+}
+
+/** What an instance printed before it failed last; that does not change. */
+export function useFailureLog(name: string, { instance, at }: Failure) {
+  const api = useApi();
+  const { tenant } = useSession();
+  return useQuery({
+    queryKey: [tenant.id, 'failure-log', name, instance, at],
+    queryFn: async ({ signal }) => {
+      const decoder = new TextDecoder();
+      let text = '';
+      const asked = { params: { name }, query: { previous: true, instance }, signal };
+      for await (const piece of api.pieces('GET /api/v1/deployments/{name}/logs', asked))
+        text += decoder.decode(piece, { stream: true });
+      return text;
+    },
+    staleTime: Number.POSITIVE_INFINITY,
   });
 }
 
