@@ -1,10 +1,11 @@
 import { isRecord } from '../core/model/values.ts';
 import { unjudged } from '../sdk/index.ts';
 import { type Client, type Json, named } from './client.ts';
-import { alongsideQuery, planDeployment, showPlan, writeDeployment } from './deploying.ts';
+import { planDeployment, showPlan, unlessOvertaken, writeDeployment } from './deploying.ts';
 import type { ExitCode } from './exit-code.ts';
 import { Failure } from './failure.ts';
 import { textOf } from './fields.ts';
+import { changesJob, createJob, updateJob } from './job-writing.ts';
 import { waitForRun } from './job-wait.ts';
 import type { Manifest } from './manifests.ts';
 import { alterationLines, warningLines } from './plan-view.ts';
@@ -95,37 +96,33 @@ const network: PlanDocument = async (session, client, { name, body: { kind: _kin
   });
 };
 
-/** A job is changed by deleting it: its runs belong to the spec that they ran. */
+/** A job keeps its runs when it is changed; the change holds from the next run on. */
 const job: PlanDocument = async (session, client, { name, body }, alongside) => {
+  const sent = { name, body, alongside };
   const stored = await client.recordUnless(['job_not_found'], 'GET /api/v1/jobs/{name}', named(name));
-  if (stored !== undefined) refuseJobChange(name, stored, body);
-  const runsNow = stored === undefined && textOf(body['schedule']) === '';
-  return await planOnce(session, name, {
-    kind: 'job',
-    stored,
-    make: (query) =>
-      client.written('POST /api/v1/jobs', {
-        query: { ...query, ...alongsideQuery(body, alongside) },
-        body: unjudged(body),
-      }),
-    wait: () =>
-      runsNow ? (timeoutMs) => waitForRun(session, client, name, undefined, timeoutMs) : undefined,
-  });
-};
-
-function refuseJobChange(name: string, stored: Json, body: Json): void {
-  const differs = Object.keys(body).filter((key) => !isAsDescribed(body[key], stored[key]));
-  if (differs.length === 0) return;
-  throw new Failure(
-    `job ${name} exists and differs in ${differs.join(', ')}; a job is not changed once it is made`,
-    {
-      advice: [`berth job delete ${name}, then apply again; its runs and their logs go with it`],
+  const answer = stored && (await updateJob(client, sent, stored, { dryRun: true }));
+  if (stored === undefined || answer === undefined || !changesJob(sent, answer)) {
+    const runsNow = stored === undefined && textOf(body['schedule']) === '';
+    return await planOnce(session, name, {
+      kind: 'job',
+      stored,
+      make: (query) => createJob(client, sent, query),
+      wait: () =>
+        runsNow ? (timeoutMs) => waitForRun(session, client, name, undefined, timeoutMs) : undefined,
+    });
+  }
+  const removed = answer.removed ?? [];
+  return {
+    name,
+    removed,
+    show: () => showPlan(session, { name: `job ${name}`, action: 'update', answer, removed }),
+    write: async () => {
+      await unlessOvertaken(name, () => updateJob(client, sent, stored));
+      session.terminal.out(`job/${name} updated\n`);
+      return undefined;
     },
-  );
-}
-
-/** Sent to the secrets store when the record was made, and kept nowhere else. */
-const MATERIAL: ReadonlySet<string> = new Set(['values', 'generate']);
+  };
+};
 
 /** What a document leaves out was filled in by the control plane: only what it says is compared. */
 function isAsDescribed(said: unknown, stored: unknown): boolean {
@@ -138,7 +135,7 @@ function isAsDescribed(said: unknown, stored: unknown): boolean {
       said.every((value, at) => isAsDescribed(value, stored[at]))
     );
   if (!isRecord(stored)) return false;
-  return Object.entries(said).every(([key, value]) => MATERIAL.has(key) || isAsDescribed(value, stored[key]));
+  return Object.entries(said).every(([key, value]) => isAsDescribed(value, stored[key]));
 }
 
 function refuseChange(name: string, stored: Json, body: Json): void {

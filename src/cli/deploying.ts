@@ -6,7 +6,7 @@ import { confirm } from './confirmation.ts';
 import { Failure, Refused } from './failure.ts';
 import { textOf } from './fields.ts';
 import { alterationLines, diffLines, placementLines, warningLines } from './plan-view.ts';
-import type { DeploymentWritten } from './records.ts';
+import type { Announcements, DeploymentWritten, PlacementPlan } from './records.ts';
 import type { Session } from './session.ts';
 
 /** One deployment on its way to the control plane. */
@@ -62,7 +62,7 @@ export async function planDeployment(
 }
 
 /** Material for the secrets store leaves no trace in the record, so equal records do not mean that there is nothing to do. */
-function carriesMaterial(body: Json): boolean {
+export function carriesMaterial(body: Json): boolean {
   const entries: readonly unknown[] = Array.isArray(body['secrets']) ? body['secrets'] : [];
   return entries.some((entry) => isRecord(entry) && ('values' in entry || 'generate' in entry));
 }
@@ -86,10 +86,15 @@ function send(
     : client.written('PUT /api/v1/deployments/{name}', { ...named(name), ...said, ifMatch: revision });
 }
 
+/** What is shown of a plan, of a job's too. */
+export interface ShownPlan extends Pick<Planned, 'name' | 'action' | 'removed'> {
+  readonly answer: Announcements & { readonly plan?: PlacementPlan | undefined };
+}
+
 const MARKS = { create: '+', update: '~', unchanged: '=' } as const;
 
 /** What will happen and why: the diff, the defaults with their reasons, the node with its reason. */
-export function showPlan(session: Session, { name, action, answer, removed }: Planned): void {
+export function showPlan(session: Session, { name, action, answer, removed }: ShownPlan): void {
   const { terminal } = session;
   const style = terminal.errStyle;
   const line = (text: string): void => terminal.err(`${text}\n`);
@@ -134,17 +139,28 @@ export async function writeDeployment(
   client: Client,
   planned: Planned,
 ): Promise<DeploymentWritten> {
+  const written = await unlessOvertaken(planned.name, () => send(client, planned));
+  session.terminal.out(
+    `deployment/${planned.name} ${planned.action === 'create' ? 'created' : 'updated'} (revision ${textOf(written.revision)})\n`,
+  );
+  return written;
+}
+
+const OVERTAKEN: ReadonlySet<string> = new Set([
+  'revision_mismatch',
+  'deployment_already_exists',
+  'job_already_exists',
+]);
+
+/** The write of a plan that was looked at: somebody may have come first. */
+export async function unlessOvertaken<T>(name: string, write: () => Promise<T>): Promise<T> {
   try {
-    const written = await send(client, planned);
-    session.terminal.out(
-      `deployment/${planned.name} ${planned.action === 'create' ? 'created' : 'updated'} (revision ${textOf(written.revision)})\n`,
-    );
-    return written;
+    return await write();
   } catch (error) {
     const code = error instanceof Refused ? error.rejection.code : undefined;
-    if (code !== 'revision_mismatch' && code !== 'deployment_already_exists') throw error;
+    if (code === undefined || !OVERTAKEN.has(code)) throw error;
     throw new Failure(
-      `${planned.name} was changed by somebody else while you looked at the plan; nothing was changed by you`,
+      `${name} was changed by somebody else while you looked at the plan; nothing was changed by you`,
       {
         advice: ['Run the command again to see the plan against what is stored now.', `code: ${code}`],
         cause: error,

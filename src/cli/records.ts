@@ -13,6 +13,7 @@ export type ScalingPolicy = AnsweredBy<'GET /api/v1/deployments/{name}/scaling-p
 export type Event = Answered<ItemOf<'GET /api/v1/events'>>;
 export type Explanation = AnsweredBy<'GET /api/v1/deployments/{name}/explain'>;
 export type Job = AnsweredBy<'GET /api/v1/jobs/{name}'>;
+export type JobWritten = AnsweredBy<'PUT /api/v1/jobs/{name}'>;
 export type JobRun = NonNullable<NonNullable<Job['status']>['runs']>[number];
 export type JoinToken = Answered<ItemOf<'GET /api/v1/join-tokens'>>;
 export type Network = AnsweredBy<'GET /api/v1/networks/{name}'>;

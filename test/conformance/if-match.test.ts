@@ -72,6 +72,13 @@ async function tenantRecord(): Promise<string> {
 }
 
 const RECORDS: Readonly<Record<string, () => Promise<Guarded>>> = {
+  'a job that is changed': async () => {
+    const name = fresh('job');
+    const { image } = pushed;
+    await made('POST', '/api/v1/jobs', { kind: 'Job', name, image, schedule: '0 3 * * *' });
+    const path = `/api/v1/jobs/${name}`;
+    return { write: 'PUT', path, read: path, body: { retries: 1 } };
+  },
   'a secret document': async () => {
     const path = `/api/v1/secrets/resources/${fresh('db')}`;
     await made('PUT', path, { values: { a: '1' } });

@@ -285,6 +285,96 @@ describe('placement', () => {
   });
 });
 
+describe('a job that is changed', () => {
+  const put = (tenant: Tenant, name: string, body: object, query = '') =>
+    tenant.call('PUT', `/api/v1/jobs/${name}${query}`, body);
+
+  it('keeps its runs; a run under way is tried again as it was begun, the next one takes the change', async () => {
+    const tenant = await plane.tenant('changed');
+    const { agent } = await flow.connected('changed-1', tenant);
+    const made = await create(tenant, 'dump', { retries: 1, command: ['/old'], labels: { a: '1', b: '2' } });
+    const first = await assigned(agent, 'dump');
+    say(agent, first, { phase: 'running' });
+    await phase(tenant, 'dump', 'Running');
+
+    const planned = await put(tenant, 'dump', { command: ['/new'], labels: { a: '1' } }, '?dryRun=true');
+    expect(planned.body).toMatchObject({ removed: ['labels[b]'], command: ['/new'] });
+    expect(planned.body.plan.diff.map(({ field }: { field: string }) => field)).toEqual([
+      'command',
+      'labels.b',
+    ]);
+    expect((await read(tenant, 'dump')) as unknown).toMatchObject({ command: ['/old'] });
+
+    const changed = await put(tenant, 'dump', { command: ['/new'], retries: null, labels: { a: '1' } });
+    expect(changed.status).toBe(200);
+    expect(changed.body).toMatchObject({ id: made.id, createdAt: made.createdAt, image: made.image });
+    expect(changed.body.removed).toEqual(['labels[b]', 'retries']);
+    expect(changed.body.warnings.map(({ code }: { code: string }) => code)).toEqual(
+      expect.arrayContaining(['job_run_under_way', 'job_runs_when_asked']),
+    );
+
+    // The snapshot controller has nothing to keep it for but the run.
+    say(agent, first, { phase: 'exited', exitCode: 7 });
+    await printLog(agent, first.id, 'first\n');
+    const second = await assigned(agent, 'dump', ({ id, wanted }) => id !== first.id && wanted === 'run');
+    expect(second.container).toMatchObject({ command: ['/old'] });
+    say(agent, second, { phase: 'exited', exitCode: 0 });
+    await printLog(agent, second.id, 'second\n');
+    await phase(tenant, 'dump', 'Succeeded');
+
+    await tenant.call('POST', '/api/v1/jobs/dump/run');
+    const third = await assigned(
+      agent,
+      'dump',
+      ({ id, wanted }) => ![first.id, second.id].includes(id) && wanted === 'run',
+    );
+    expect(third.container).toMatchObject({ command: ['/new'] });
+    const { status } = await read(tenant, 'dump');
+    expect(status.runs.map(({ specHash }) => specHash)).toEqual([changed.body.specHash, made.specHash]);
+    const kept = await tenant.call('GET', `/api/v1/jobs/dump/logs?run=${String(status.runs[1]?.['id'])}`);
+    expect(kept.body).toBe('second\n');
+    expect(await eventKinds(tenant.call, 'dump', ['job.updated'])).toEqual(['job.updated']);
+  });
+
+  it('is refused by shape, rule, revision and name, and nothing is stored then', async () => {
+    const tenant = await plane.tenant('changed-badly');
+    await create(tenant, 'dump', { schedule: '0 3 * * *' });
+    const before = await tenant.call('GET', '/api/v1/jobs/dump');
+    const codes = [
+      await put(tenant, 'dump', { schedule: 'often' }),
+      await put(tenant, 'dump', { name: 'other' }),
+      await put(tenant, 'dump', { kind: 'Deployment' }),
+      await put(tenant, 'dump', { replicas: 2 }),
+      await put(tenant, 'other', { retries: 1 }),
+    ].map(({ body }) => body.code);
+    expect(codes).toEqual(['job_invalid', 'name_mismatch', 'job_invalid', 'field_unknown', 'job_not_found']);
+    const all = await put(tenant, 'dump', { schedule: 'often', retries: 99 }, '?dryRun=true&all=true');
+    const { rejections } = JSON.parse(all.body);
+    expect(rejections.map(({ field }: { field: string }) => field)).toEqual(['schedule', 'retries']);
+    const { body: after } = await tenant.call('GET', '/api/v1/jobs/dump');
+    expect([after.revision, after.updatedAt]).toEqual([before.body.revision, before.body.updatedAt]);
+    // What was read is taken back as it is.
+    const back = await put(tenant, 'dump', before.body);
+    expect([back.status, back.body.removed, back.body.alterations]).toEqual([200, [], []]);
+  });
+
+  it('runs by its new schedule only', async () => {
+    const tenant = await plane.tenant('rescheduled');
+    const { agent } = await flow.connected('rescheduled-1', tenant);
+    await create(tenant, 'tick', { schedule: '0 3 1 1 *' });
+    await put(tenant, 'tick', { schedule: '* * * * * *', command: ['/new'] });
+    const run = await assigned(agent, 'tick');
+    expect(run.container).toMatchObject({ command: ['/new'] });
+    expect((await read(tenant, 'tick')).status.runs[0]).toMatchObject({ trigger: 'schedule' });
+    await put(tenant, 'tick', { schedule: null });
+    await eventually(
+      () => read(tenant, 'tick'),
+      ({ status }) => status.nextRunAt === null,
+    );
+    await tenant.call('DELETE', '/api/v1/jobs/tick');
+  });
+});
+
 describe('secrets', () => {
   it('are resolved when the container is about to be made, and the lack of them is told', async () => {
     const tenant = await plane.tenant('secrets');

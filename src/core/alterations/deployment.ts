@@ -292,12 +292,10 @@ const JOB_STEPS: readonly Step[] = [
 ];
 
 export function alterJob(
-  draft: JobDraft,
-  body: AlterationInput['body'],
-  volumeIdOf?: VolumeIdOf,
+  input: Omit<AlterationInput, 'storedSecretsVersion'> & { readonly draft: JobDraft },
 ): Altered<JobDraft> {
   // The steps keep fields that they do not know.
-  return alter(JOB_STEPS, { draft, body, storedSecretsVersion: 0, ...(volumeIdOf && { volumeIdOf }) });
+  return alter(JOB_STEPS, { ...input, storedSecretsVersion: 0 });
 }
 
 function alter(steps: readonly Step[], input: AlterationInput): Altered {

@@ -1,5 +1,5 @@
 import { canonicalJson } from '../model/canonical.ts';
-import type { DeploymentSpec, PortMapping } from '../model/deployment.ts';
+import type { DeploymentSpec, PortMapping, Workload } from '../model/deployment.ts';
 import { ingressKey } from '../model/ingress.ts';
 import { keysOf, isRecord } from '../model/values.ts';
 import { draftOf } from '../schema/shape.ts';
@@ -17,6 +17,11 @@ export function mergeDraft(stored: DeploymentSpec, body: SentDeployment): Deploy
   return draftOf(deploymentBody, { ...stored, ...body });
 }
 
+/** What an update sends of what workloads have; the name only says which one is meant. */
+export function sentFields(body: object): readonly (keyof DeploymentDraft)[] {
+  return FIELDS.filter((field) => field !== 'name' && Object.hasOwn(body, field));
+}
+
 /**
  * The fields that an update is judged by: those that it sends. One that stops the deployment is judged by those that it changes,
  * so that stopping works with the whole record sent back too, whatever of it is no longer allowed.
@@ -28,7 +33,7 @@ export function judgedFields(
 ): ReadonlySet<keyof DeploymentDraft> {
   const isChanged = (field: keyof DeploymentDraft): boolean =>
     canonicalJson(draft[field] ?? null) !== canonicalJson(stored[field] ?? null);
-  const sent = FIELDS.filter((field) => field !== 'name' && Object.hasOwn(body, field));
+  const sent = sentFields(body);
   return new Set(body.replicas === 0 ? sent.filter(isChanged) : sent);
 }
 
@@ -86,7 +91,7 @@ function lostMembers(field: string, before: unknown, after: unknown): string[] {
 }
 
 /** Everything a replaced list, map or block lost: the trap of partial updates, said aloud. */
-export function removedEntries(before: DeploymentSpec, after: DeploymentSpec): string[] {
+export function removedEntries(before: Workload, after: Workload): string[] {
   return [
     ...lostKeys('environment', before.environment, after.environment),
     ...lostItems('secrets', before.secrets, after.secrets, (entry) => entry.name),

@@ -1,8 +1,9 @@
-import type { JobSpec } from '../model/job.ts';
+import { type JobSpec, jobWorkload } from '../model/job.ts';
 import { deploymentBody } from './deployment-body.ts';
+import { removedEntries } from './deployment-merge.ts';
 import { configFiles, secretReferences, volumeMounts } from './deployment-spec.ts';
 import { DURATION, NODE_NAME } from './forms.ts';
-import { type Draft, inOrder, shape } from '../schema/shape.ts';
+import { type Draft, draftOf, inOrder, type Sent, shape } from '../schema/shape.ts';
 
 const shared = deploymentBody.fields;
 
@@ -49,7 +50,26 @@ export const jobBody = shape({
   named: 'JobDescription',
 });
 
+/** Of an update: what is not sent stays as it is. */
+export const jobChange = shape({ ...jobBody, required: [], named: 'JobChange' });
+
 export type JobDraft = Draft<typeof jobBody>;
+export type SentJob = Sent<typeof jobBody>;
+
+/** As for a deployment: each field that is sent replaces the stored one whole, `null` clears it, the rest stays. */
+export function mergeJobDraft(stored: JobSpec, body: SentJob): JobDraft {
+  return draftOf(jobBody, { ...stored, ...body });
+}
+
+const OWN_FIELDS = ['schedule', 'timeout', 'retries'] as const;
+
+/** What a job lost beside what every workload may lose. */
+export function removedFromJob(before: JobSpec, after: JobSpec): string[] {
+  return [
+    ...removedEntries(jobWorkload(before), jobWorkload(after)),
+    ...OWN_FIELDS.filter((field) => before[field] !== undefined && after[field] === undefined),
+  ];
+}
 
 /** A draft that passed every rule becomes a spec: a fixed order of fields, and no write-time secret material. */
 export function jobSpecOfDraft(draft: JobDraft): JobSpec {

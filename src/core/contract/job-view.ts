@@ -18,9 +18,10 @@ export function jobPhase(spec: JobSpec, status: StoredJobStatus | undefined): Jo
   return isFinished(last) && spec.schedule !== undefined ? 'Scheduled' : last.state;
 }
 
-function runView({ attempt, ...run }: StoredRun): Job['status']['runs'][number] {
+function runView({ attempt, terms, ...run }: StoredRun): Job['status']['runs'][number] {
   return {
     ...run,
+    ...(terms && { specHash: terms.specHash }),
     ...(attempt && { nodeId: attempt.nodeId, instanceId: attempt.instanceId }),
   };
 }
@@ -53,7 +54,7 @@ export function jobView(
     specHash: record.specHash,
     ...pinOf(record.imageDigest),
     createdAt: record.createdAt,
-    updatedAt: record.createdAt,
+    updatedAt: record.updatedAt ?? record.createdAt,
     storedLabels: storedLabels(spec),
     containerDefaults: appliedDefaults(defaults, spec.resources),
     status: {

@@ -14,8 +14,17 @@ export interface JobAttempt<Started extends boolean = boolean> {
   readonly started: Started;
 }
 
+/** What the first attempt was begun with: the run keeps that to its end, whatever becomes of the job. */
+export interface RunTerms {
+  readonly specHash: string;
+  readonly retries?: number;
+  readonly timeout?: string;
+}
+
 interface Run {
   readonly id: string;
+  /** Absent: nothing was begun yet, or before jobs could be changed. */
+  readonly terms?: RunTerms;
   readonly trigger: OrderTrigger | 'schedule' | 'catch-up';
   /** Of scheduled runs: the slot. */
   readonly scheduledFor?: string;

@@ -32,7 +32,6 @@ export interface JobSpec extends Confinement {
   readonly retries?: number;
 }
 
-/** Never changed after it is made: a job is changed by deleting it and creating it again. */
 export interface JobRecord {
   readonly id: JobId;
   readonly tenantId: TenantId;
@@ -42,6 +41,10 @@ export interface JobRecord {
   /** As of a deployment: every run runs these bytes. */
   readonly imageDigest?: string;
   readonly createdAt: string;
+  /** Absent: never changed. */
+  readonly updatedAt?: string;
+  /** When the schedule was changed last: slots before are none of it. Absent: since it was made. */
+  readonly scheduledSince?: string;
 }
 
 /** What people asked of a job beside its spec. Written by requests only; the controller remembers what it has taken up. */
@@ -68,6 +71,8 @@ export interface JobStatus<Run extends StoredRun = JobRun> {
   readonly nextRunAt?: string;
   /** The last slot of the schedule that was run or skipped. */
   readonly lastSlot?: string;
+  /** Of the schedule that the slot is of. */
+  readonly scheduledSince?: string;
   /** Orders that were taken up. */
   readonly takenRun?: string;
   readonly takenCancel?: string;

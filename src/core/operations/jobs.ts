@@ -1,6 +1,6 @@
 import { job, jobWritten } from '../contract/answers/job.ts';
 import { listOf } from '../contract/answers/field-shapes.ts';
-import { jobBody } from '../contract/job-body.ts';
+import { jobBody, jobChange } from '../contract/job-body.ts';
 import { JOB_LOG_QUERY, LIST_QUERY, WRITE_QUERY } from './queries.ts';
 import { JOB_CODES } from './workload-codes.ts';
 import { operation } from './operation.ts';
@@ -56,10 +56,27 @@ export const JOBS = {
     tenant: 'credential',
     query: WRITE_QUERY,
     body: { shape: jobBody, yaml: true, unchecked: true },
-    codes: JOB_CODES,
+    codes: JOB_CODES.create,
     success: {
       status: 201,
       description: 'Stored; what the server changed is announced.',
+      answer: jobWritten,
+    },
+  }),
+  update: operation({
+    method: 'PUT',
+    path: '/api/v1/jobs/{name}',
+    summary: 'Update a job: each field that is sent replaces the stored one whole; its runs stay',
+    tag: 'Jobs',
+    permission: 'deploy',
+    tenant: 'credential',
+    query: WRITE_QUERY,
+    body: { shape: jobChange, yaml: true, unchecked: true },
+    codes: JOB_CODES.update,
+    success: {
+      status: 200,
+      description:
+        'Stored; what was lost is listed in removed. The next run takes it, one that is under way goes on as it was begun.',
       answer: jobWritten,
     },
   }),

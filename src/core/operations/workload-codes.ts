@@ -124,15 +124,25 @@ const NOT_OF_JOBS: ReadonlySet<RejectionCode> = new Set<RejectionCode>([
   'update_invalid',
 ]);
 
-export const JOB_CODES: readonly RejectionCode[] = [
+const OF_JOBS: readonly RejectionCode[] = [
   ...SHARED.filter((code) => !NOT_OF_JOBS.has(code)),
   'job_invalid',
-  'job_already_exists',
   'job_node_candidates_unresolvable',
   'job_node_not_found',
-  'idempotency_key_conflict',
   'header_invalid',
 ];
+
+export const JOB_CODES = {
+  create: [...OF_JOBS, 'job_already_exists', 'idempotency_key_conflict'],
+  update: [
+    ...OF_JOBS,
+    'job_not_found',
+    'name_mismatch',
+    'revision_mismatch',
+    'anchored_secret_dropped',
+    'anchored_secret_repointed',
+  ],
+} as const satisfies Record<string, readonly RejectionCode[]>;
 
 /** What the deployment routes can answer; the conformance run holds it to what they do answer. */
 export const DEPLOYMENT_CODES = {

@@ -429,8 +429,9 @@ export const workloadCodes = entries({
     field: 'name',
     title: 'A job with this name exists already.',
     cause:
-      'POST creates and never changes. To run an existing job once more, start it; to change it, delete and create it.',
-    accepted: 'a name that is free in this tenant; run the existing job with POST /api/v1/jobs/{name}/run',
+      'POST creates and never changes. To run an existing job once more, start it; to change it, send PUT.',
+    accepted:
+      'a name that is free in this tenant; change the existing job with PUT /api/v1/jobs/{name}, run it with POST /api/v1/jobs/{name}/run',
     failing:
       'POST /api/v1/jobs\n\n{ "kind": "Job", "name": "nightly-report", "image": "registry.internal:5000/shop/report:1.0.0" }',
     corrected: 'POST /api/v1/jobs/nightly-report/run',

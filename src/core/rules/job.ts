@@ -17,7 +17,7 @@ import { filesRule } from './files.ts';
 import { imageRule } from './image.ts';
 import { nameRule } from './name.ts';
 import { placementRules } from './placement.ts';
-import type { DeploymentInput, Limits, Rule } from './rule.ts';
+import { type DeploymentInput, isJudged, type Judged, type Limits, reading, type Rule } from './rule.ts';
 import { stopRule } from './stop.ts';
 import { sizesRule } from './sizes.ts';
 import { volumeMountsRule } from './volumes.ts';
@@ -27,6 +27,8 @@ import { resourcesRule } from './resources.ts';
 export interface JobInput {
   readonly draft: JobDraft;
   readonly limits: Limits;
+  /** Of an update: what of it every workload may have; absent: all of it. */
+  readonly judged?: Judged | undefined;
   readonly parseSchedule: ParseSchedule;
   readonly nowMs: number;
 }
@@ -79,23 +81,23 @@ function shared(rules: readonly Rule<DeploymentInput>[]): readonly Rule<JobInput
 }
 
 export const jobRules: readonly Rule<JobInput>[] = [
-  ({ draft, limits }) => nameRule(draft.name, limits.reservedNames),
   ...shared([
-    imageRule,
+    reading(['name'], ({ draft, limits }) => nameRule(draft.name, limits.reservedNames)),
+    reading(['image'], imageRule),
     sizesRule,
-    commandRule,
-    userRule,
-    capabilitiesRule,
-    stopRule,
-    commandArgumentsRule,
-    environmentRule,
-    filesRule,
+    reading(['command'], commandRule),
+    reading(['user'], userRule),
+    reading(['capabilities'], capabilitiesRule),
+    reading(['stop'], stopRule),
+    reading(['command'], commandArgumentsRule),
+    reading(['environment'], environmentRule),
+    reading(['files', 'volumes'], filesRule),
     ...workloadSecretRules,
-    composedLiteralsRule,
-    volumeMountsRule,
+    reading(['composedEnvironment'], composedLiteralsRule),
+    reading(['volumes'], volumeMountsRule),
     ...placementRules,
-    resourcesRule,
-    networksRule,
+    reading(['resources'], resourcesRule),
+    reading(['networks'], networksRule),
   ]),
   scheduleRule,
   timeoutRule,
@@ -108,8 +110,8 @@ export interface JobFacts extends DeploymentFacts {
 }
 
 /** A job runs on the node that it names or not at all. */
-function nodeRule({ nodeId }: Workload, facts: JobFacts): Rejection | undefined {
-  if (nodeId === undefined) return undefined;
+function nodeRule({ nodeId }: Workload, facts: JobFacts, judged?: Judged): Rejection | undefined {
+  if (nodeId === undefined || !isJudged(judged, ['nodeId'])) return undefined;
   if (facts.nodes().length > 0 && facts.closedToTenant(nodeId)) return notACandidate(nodeId, facts);
   const reachable = facts.reachable();
   if (reachable.length === 0) {
@@ -129,6 +131,14 @@ function nodeRule({ nodeId }: Workload, facts: JobFacts): Rejection | undefined 
 }
 
 /** `workload` is the job as a deployment would run it. */
-export function jobFactsRejection(workload: Workload, facts: JobFacts): Rejection | undefined {
-  return volumesRule(workload, facts) ?? nodeRule(workload, facts) ?? networksFactRule(workload, facts);
+export function jobFactsRejection(
+  workload: Workload,
+  facts: JobFacts,
+  judged?: Judged,
+): Rejection | undefined {
+  return (
+    volumesRule(workload, facts, judged) ??
+    nodeRule(workload, facts, judged) ??
+    networksFactRule(workload, facts, judged)
+  );
 }

@@ -161,9 +161,7 @@ describe('an explanation', () => {
     expect(explain(cluster, requestSample(small)).pin).toBeUndefined();
     expect(explain(cluster, requestSample({ nodeId: 'b', volumes })).pin).toBeUndefined();
     const job = { ...requestSample({ nodeId: 'a', volumes }), deployment: jobOwner('dump') };
-    expect(explain(cluster, job).pin?.message).toContain(
-      'DELETE /api/v1/jobs/dump, then create it without nodeId',
-    );
+    expect(explain(cluster, job).pin?.message).toContain('PUT /api/v1/jobs/dump {"nodeId":null}');
   });
 
   it('uses no word of the machinery', () => {

@@ -13,7 +13,7 @@ export interface HoldingPin {
   readonly clearedBy: {
     readonly method: string;
     readonly path: string;
-    readonly body?: Readonly<Record<string, unknown>>;
+    readonly body: Readonly<Record<string, unknown>>;
   };
 }
 
@@ -37,15 +37,13 @@ export function pinThatHolds(
   const more = fitWithout.length > MAX_NAMED ? ` and ${fitWithout.length - MAX_NAMED} more` : '';
   const fit = `${fitWithout.slice(0, MAX_NAMED).join(', ')}${more}`;
   const clearedBy = clearing(deployment);
-  const how = `${clearedBy.method} ${clearedBy.path}${clearedBy.body ? ` ${JSON.stringify(clearedBy.body)}` : ', then create it without nodeId'}`;
+  const how = `${clearedBy.method} ${clearedBy.path} ${JSON.stringify(clearedBy.body)}`;
   const message = `the pin nodeId ${nodeId} holds it back: without it ${fit} would take it; clear it with ${how}`;
   return { nodeId, fitWithout, message, clearedBy };
 }
 
-/** A job cannot be changed, only made again. */
 function clearing(owner: OwnerName): HoldingPin['clearedBy'] {
   const { kind, name } = ownerOf(owner);
-  return kind === 'deployment'
-    ? { method: 'PUT', path: `/api/v1/deployments/${name}`, body: { nodeId: null } }
-    : { method: 'DELETE', path: `/api/v1/jobs/${name}` };
+  const records = kind === 'deployment' ? 'deployments' : 'jobs';
+  return { method: 'PUT', path: `/api/v1/${records}/${name}`, body: { nodeId: null } };
 }

@@ -36,6 +36,11 @@ const about =
   (method: string, suffix = '', fields: Json = {}): Ask =>
   async (stage) => ({ method, path: `${JOBS}/${await made(stage, fields)}${suffix}` });
 
+/** PUT of a job that exists. */
+const change =
+  (fields: Json): Ask =>
+  async (stage) => ({ method: 'PUT', path: `${JOBS}/${await made(stage)}`, options: { body: fields } });
+
 /** A node whose agent is reachable, as a controller would say. */
 async function readyNode(stage: Stage): Promise<string> {
   const name = stage.fresh('node');
@@ -102,6 +107,7 @@ export const jobCases: readonly Case[] = [
   }),
   ...refused('job_not_found', 'name', {
     read: ask('GET', `${JOBS}/missing`),
+    update: ask('PUT', `${JOBS}/missing`, { body: { retries: 1 } }),
     delete: ask('DELETE', `${JOBS}/missing`),
     run: ask('POST', `${JOBS}/missing/run`),
     cancel: ask('POST', `${JOBS}/missing/cancel`),
@@ -110,6 +116,7 @@ export const jobCases: readonly Case[] = [
   }),
   ...inside('job_not_found', {
     read: about('GET'),
+    update: async (stage) => change({ retries: 1 })(stage),
     delete: about('DELETE'),
     run: about('POST', '/run'),
     logs: about('GET', '/logs'),
@@ -123,6 +130,14 @@ export const jobCases: readonly Case[] = [
       const name = await made(stage);
       await stage.call('DELETE', `${JOBS}/${name}`);
       return job({ name })(stage);
+    },
+  }),
+  ...refused('name_mismatch', 'name', { 'another job': change({ name: 'other' }) }),
+  ...refused('job_invalid', 'retries', { 'an update': change({ retries: 11 }) }),
+  ...refused('revision_mismatch', 'If-Match', {
+    'an update of what changed': async (stage) => {
+      const asked = await change({ retries: 1 })(stage);
+      return { ...asked, options: { ...asked.options, headers: { 'if-match': '"1"' } } };
     },
   }),
   ...refused('job_already_running', 'name', {

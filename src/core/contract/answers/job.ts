@@ -35,6 +35,11 @@ const jobRun = shape({
         previous: integer,
       },
     },
+    specHash: {
+      ...text,
+      optional: true,
+      description: 'Of the description that it runs; the job may have another one since.',
+    },
     createdAt: time,
     startedAt: optional(time),
     finishedAt: optional(time),

@@ -65,7 +65,7 @@ export const explanation = shape({
         nodeId: text,
         fitWithout: texts,
         message: text,
-        clearedBy: { type: 'object', fields: { method: text, path: text, body: optional(freeMap) } },
+        clearedBy: { type: 'object', fields: { method: text, path: text, body: freeMap } },
       },
     },
     summary: text,

@@ -1,3 +1,4 @@
+import type { Workload } from '../../model/deployment.ts';
 import type { InstanceId, NodeName } from '../../model/ids.ts';
 import type { InstanceObservation, InstanceRecord, OnceTerms } from '../../model/instance.ts';
 import type { JobOrders, JobRecord, JobStatus } from '../../model/job.ts';
@@ -34,7 +35,10 @@ export interface JobPlanInput {
   /** What it printed is kept, or cannot be. */
   readonly isCaptured: (id: InstanceId) => boolean;
   readonly nodeOf: (node: NodeName) => NodeCondition;
-  readonly placer: Pick<Placer, 'place'>;
+  /** For what a run was begun with. */
+  readonly placer: { place(specHash: string): ReturnType<Placer['place']> };
+  /** What a run was begun with, where it is not what the job is now. */
+  readonly specOf?: (specHash: string) => Pick<Workload, 'volumes'> | undefined;
   readonly schedule?: CronSchedule;
   readonly memory?: JobMemory;
   readonly nowMs: number;
@@ -45,7 +49,7 @@ export interface JobPlanInput {
 }
 
 export interface JobPlan extends Clearing {
-  readonly create?: Placed & { readonly once: OnceTerms };
+  readonly create?: Placed & { readonly once: OnceTerms; readonly specHash: string };
   /** Absent: there is none, or it goes. */
   readonly status?: JobStatus;
   /** Runs whose logs go. */

@@ -22,8 +22,10 @@ function every(ms: number): CronSchedule {
 
 /** A job with everything around it, moved by hand: what a plan says is carried out at once. */
 class World {
-  readonly spec: JobSpec;
-  readonly schedule: CronSchedule | undefined;
+  spec: JobSpec;
+  specHash = 'h';
+  schedule: CronSchedule | undefined;
+  scheduledSince: string | undefined;
   status: JobStatus | undefined;
   orders: JobOrders = {};
   instances: InstanceRecord[] = [];
@@ -45,6 +47,11 @@ class World {
   constructor(spec: Partial<JobSpec> = {}, schedule?: CronSchedule) {
     this.spec = { kind: 'Job', name: 'backup', image: 'shop/backup:1', secrets: [], ...spec };
     this.schedule = schedule;
+  }
+
+  update(specHash: string, spec: Partial<JobSpec> = {}): void {
+    this.spec = { ...this.spec, ...spec };
+    this.specHash = specHash;
   }
 
   order(): void {
@@ -69,8 +76,9 @@ class World {
           id: 'job_1' as JobId,
           tenantId: 't' as TenantId,
           spec: this.spec,
-          specHash: 'h',
+          specHash: this.specHash,
           createdAt: times.text(START),
+          ...(this.scheduledSince !== undefined && { scheduledSince: this.scheduledSince }),
         },
       }),
       orders: this.orders,
@@ -119,13 +127,13 @@ class World {
         return plan.end.includes(one) && one.once ? { ...one, once: { ...one.once, end: true } } : one;
       });
     if (plan.create === undefined) return;
-    const { id, nodeId, once } = plan.create;
+    const { id, nodeId, once, specHash } = plan.create;
     this.placedFor.push(once.runId);
     this.instances.push({
       id,
       tenantId: 't' as TenantId,
       deployment: 'job.backup',
-      specHash: 'h',
+      specHash,
       secretsVersion: 0,
       nodeId,
       wanted: 'run',
@@ -147,6 +155,57 @@ class World {
     return this.status?.runs.at(-1);
   }
 }
+
+describe('a job that is changed', () => {
+  it('keeps its runs; one that goes on is tried again as it was begun, the next is as the job is now', () => {
+    const world = new World({ retries: 1, timeout: '10s' });
+    world.order();
+    world.look();
+    world.see('exited', { exitCode: 1 });
+    world.look();
+    world.update('h2', { retries: 0, timeout: '20s' });
+    world.pass(retryDelayMs(1));
+    world.look();
+    expect(world.instances.at(-1)).toMatchObject({ specHash: 'h', once: { attempt: 2, timeoutMs: 10_000 } });
+    world.see('exited', { exitCode: 1 });
+    world.look();
+    expect(world.run).toMatchObject({ state: 'Failed', attempts: 2, terms: { specHash: 'h' } });
+    world.order();
+    world.look();
+    expect(world.instances.at(-1)).toMatchObject({ specHash: 'h2', once: { timeoutMs: 20_000 } });
+    expect(world.status?.runs).toHaveLength(2);
+    world.see('exited', { exitCode: 1 });
+    world.look();
+    expect(world.run).toMatchObject({ state: 'Failed', attempts: 1 });
+  });
+
+  it('is run as it is now by a run that had not begun', () => {
+    const world = new World();
+    world.nodes.clear();
+    world.order();
+    world.look();
+    world.update('h2');
+    world.nodes.set('n1', 'ready');
+    world.look();
+    expect(world.instances.at(-1)?.specHash).toBe('h2');
+  });
+
+  it('is not run for slots before its schedule was changed, and has no next one without a schedule', () => {
+    const world = new World({}, every(24 * 60 * MINUTE));
+    world.look();
+    world.pass(20 * 60 * MINUTE + 30_000);
+    world.schedule = every(MINUTE);
+    world.scheduledSince = times.text(world.wallMs);
+    world.look();
+    expect(world.runs).toBe(0);
+    world.pass(30_000);
+    world.look();
+    expect(world.run).toMatchObject({ trigger: 'schedule' });
+    world.schedule = undefined;
+    world.look();
+    expect([world.status?.nextRunAt, world.status?.lastSlot]).toEqual([undefined, undefined]);
+  });
+});
 
 describe('a run', () => {
   it('is started, seen to run, seen to end; its container goes when its log is kept', () => {

@@ -5,6 +5,7 @@ import {
   type EndedRun,
   type JobRun,
   type RetryingRun,
+  type RunTerms,
   type RunningRun,
   type StartingRun,
   type WaitingRun,
@@ -52,7 +53,7 @@ function planDeleted(input: JobPlanInput): JobPlan {
 /** The draft of one plan; each step of `plan` reads and replaces the status. */
 class Planning {
   readonly #input: JobPlanInput;
-  readonly #spec: JobSpec;
+  readonly #job: JobRecord;
   readonly #events: PlannedEvent[] = [];
   readonly #due: number[] = [];
   #status: JobStatus;
@@ -63,7 +64,7 @@ class Planning {
 
   constructor(input: JobPlanInput, job: JobRecord) {
     this.#input = input;
-    this.#spec = job.spec;
+    this.#job = job;
     this.#status = input.status ?? { jobId: job.id, runs: [] };
   }
 
@@ -101,6 +102,14 @@ class Planning {
 
   #text(ms: number): string {
     return this.#input.times.text(ms);
+  }
+
+  #termsOf({ terms }: JobRun): RunTerms {
+    return terms ?? termsOf(this.#job);
+  }
+
+  #specOf({ specHash }: RunTerms): Pick<JobSpec, 'volumes'> {
+    return (specHash === this.#job.specHash ? undefined : this.#input.specOf?.(specHash)) ?? this.#job.spec;
   }
 
   #publish(kind: string, run: JobRun, text: string, details: Readonly<Record<string, unknown>> = {}): void {
@@ -174,7 +183,7 @@ class Planning {
       this.#putRun(next);
       return this.#publish('succeeded', next, 'succeeded', details);
     }
-    const allowed = (this.#spec.retries ?? 0) + 1;
+    const allowed = (this.#termsOf(run).retries ?? 0) + 1;
     if (run.attempts >= allowed) {
       const next: EndedRun = { ...ended, state: 'Failed', message, finishedAt: this.#now };
       this.#putRun(next);
@@ -231,14 +240,20 @@ class Planning {
   }
 
   #takeSchedule(): void {
-    const { schedule, wallMs, job, times } = this.#input;
-    if (schedule === undefined || job === undefined) return;
-    const last = times.ms(this.#status.lastSlot ?? job.createdAt);
-    const due = dueSlots(schedule, last, wallMs);
-    const { nextRunAt: _before, ...rest } = this.#status;
+    const { schedule, wallMs, times } = this.#input;
+    const { nextRunAt: _before, lastSlot, scheduledSince: taken, ...rest } = this.#status;
+    if (schedule === undefined) {
+      this.#status = rest;
+      return;
+    }
+    const { createdAt, scheduledSince } = this.#job;
+    // Slots before a change are none of this schedule.
+    const known = taken === scheduledSince ? lastSlot : undefined;
+    const due = dueSlots(schedule, times.ms(known ?? scheduledSince ?? createdAt), wallMs);
     this.#status = {
       ...rest,
       lastSlot: this.#text(due.lastSlotMs),
+      ...(scheduledSince !== undefined && { scheduledSince }),
       ...(due.nextMs !== undefined && { nextRunAt: this.#text(due.nextMs) }),
     };
     if (due.nextMs !== undefined) this.#due.push(Math.min(LOOK_MS, Math.max(1, due.nextMs - wallMs)));
@@ -275,11 +290,12 @@ class Planning {
     if (run === undefined || run.attempt !== undefined || this.#waitsForRetry(run)) return;
     const { placer, name, instances, nodeOf } = this.#input;
     const mayWrite = instances.some(({ nodeId }) => !['lost', 'gone'].includes(nodeOf(nodeId).status));
-    if (isSingleWriter(this.#spec) && mayWrite) {
+    const terms = this.#termsOf(run);
+    if (isSingleWriter(this.#specOf(terms)) && mayWrite) {
       this.#putRun({ ...run, message: 'waits until the container of an earlier attempt is removed' });
       return;
     }
-    const placed = placer.place();
+    const placed = placer.place(terms.specHash);
     if (!placed.ok) {
       this.#refusal = placed;
       this.#putRun({ ...run, message: `no node takes it: ${placed.summary}` });
@@ -290,15 +306,17 @@ class Planning {
     }
     const { unschedulable: _told, ...rest } = this.#status;
     this.#status = rest;
-    const timeoutMs = this.#spec.timeout === undefined ? undefined : parseDuration(this.#spec.timeout);
+    const timeoutMs = terms.timeout === undefined ? undefined : parseDuration(terms.timeout);
     const attempt = run.attempts + 1;
     this.#create = {
       ...placed,
+      specHash: terms.specHash,
       once: { runId: run.id, attempt, ...(timeoutMs !== undefined && { timeoutMs }) },
     };
     const { retryAt: _due, ...ready } = run;
     this.#putRun({
       ...ready,
+      terms,
       state: 'Pending',
       message: `starts on ${placed.nodeId}`,
       attempts: attempt,
@@ -318,6 +336,14 @@ class Planning {
     this.#due.push(retry.dueMs - nowMs);
     return true;
   }
+}
+
+function termsOf({ specHash, spec: { retries, timeout } }: JobRecord): RunTerms {
+  return {
+    specHash,
+    ...(retries !== undefined && { retries }),
+    ...(timeout !== undefined && { timeout }),
+  };
 }
 
 /** After the n-th attempt failed. */

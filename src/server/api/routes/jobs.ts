@@ -1,13 +1,16 @@
 import { JOBS } from '../../../core/operations/jobs.ts';
 import { isRejection } from '../../../core/rejections/reject.ts';
 import type { Admission } from '../../writes/admission.ts';
-import { createJob, jobRejections } from '../../writes/jobs/create-job.ts';
+import { createJob } from '../../writes/jobs/create-job.ts';
+import { jobRejections } from '../../writes/jobs/job-draft.ts';
+import { updateJob } from '../../writes/jobs/update-job.ts';
 import { parseIfMatch } from '../../writes/if-match.ts';
 import { cancelJob, deleteJob, runJob } from '../../writes/jobs/job-orders.ts';
 import { findJob, jobNotFound, storedJobView } from '../../reads/job.ts';
 import type { Dispatch } from '../../agents/dispatch.ts';
 import { pageReply, pageRequest, writeOptions } from '../paging.ts';
 import { type ReplyTo, type RequestFor, type Route, serve } from '../route.ts';
+import { updateOptions } from './deployments.ts';
 import { fullReply, orderReply, writeReply } from '../write-reply.ts';
 import { jobLogs } from './job-logs.ts';
 
@@ -52,7 +55,25 @@ async function create(
   return fullReply(
     request,
     () => createJob(admission, caller, body, options),
-    (first) => jobRejections(admission, body, first),
+    (first) => jobRejections(admission, caller, body, first),
+  );
+}
+
+async function update(
+  admission: Admission,
+  request: RequestFor<typeof JOBS.update>,
+): Promise<ReplyTo<typeof JOBS.update>> {
+  const options = updateOptions(request);
+  if (isRejection(options)) return options;
+  const { caller, body, params } = request;
+  return fullReply(
+    request,
+    () => updateJob(admission, caller, params.name, body, options),
+    async (first) => {
+      const stored = findJob(caller.tenant, params.name);
+      // Nothing is known of what the fields that are not sent would be.
+      return stored === undefined ? [first] : jobRejections(admission, caller, body, first, stored);
+    },
   );
 }
 
@@ -77,6 +98,7 @@ export function jobRoutes(admission: Admission, dispatch: Dispatch): Route[] {
   return [
     ...readRoutes(admission, dispatch),
     serve(JOBS.create, (request) => create(admission, request)),
+    serve(JOBS.update, (request) => update(admission, request)),
     serve(JOBS.run, async ({ caller, params }) => orderReply(await runJob(admission, caller, params.name))),
     serve(JOBS.cancel, async ({ caller, params }) =>
       orderReply(await cancelJob(admission, caller, params.name)),

@@ -1,4 +1,5 @@
 import type { TenantId } from '../../../core/model/ids.ts';
+import { activeRun } from '../../../core/model/job-run.ts';
 import { jobOwner, ownerOf } from '../../../core/model/owner.ts';
 import { leadingId } from '../../store/keys.ts';
 import { idOf, prefixOf, segmentsOf } from '../../store/record-ids.ts';
@@ -36,7 +37,11 @@ export class SpecSnapshotsController extends Reconciler {
       (kind === 'rollouts' && before !== undefined) ||
       (kind === 'canaries' && after === undefined) ||
       (kind === 'deployments' && before !== undefined);
-    if (kind === 'jobs' && before !== undefined)
+    const runEnded =
+      kind === 'job-status' &&
+      activeRun(before?.record) !== undefined &&
+      activeRun(after?.record) === undefined;
+    if ((kind === 'jobs' && before !== undefined) || runEnded)
       this.add(tenantId, prefixOf('specs', jobOwner(segmentsOf(kind, id)[0])), REST_MS);
     if (mayFree) this.add(tenantId, leadingId(id), REST_MS);
   }
@@ -52,7 +57,10 @@ export class SpecSnapshotsController extends Reconciler {
       .expect('rollouts', id, tenant.get('rollouts', id))
       .expect('canaries', id, tenant.get('canaries', id));
     const job = jobIdOf(id);
-    if (job !== undefined) transaction.expect('jobs', job, tenant.get('jobs', job));
+    if (job !== undefined)
+      transaction
+        .expect('jobs', job, tenant.get('jobs', job))
+        .expect('job-status', job, tenant.get('job-status', job));
     for (const snapshot of unused.slice(0, REMOVED_PER_COMMIT)) transaction.delete('specs', snapshot);
     const isStored = await this.commit(tenant, transaction);
     if (!isStored || unused.length > REMOVED_PER_COMMIT) this.again(request, REST_MS);
@@ -67,6 +75,8 @@ function unusedSnapshots(tenant: TenantStore, id: string): readonly string[] {
     rollout?.specHash,
     rollout?.from?.specHash,
     job === undefined ? undefined : tenant.get('jobs', job)?.record.specHash,
+    // Of a run between two attempts there is no instance.
+    job === undefined ? undefined : activeRun(tenant.get('job-status', job)?.record)?.terms?.specHash,
     tenant.get('canaries', id)?.record.specHash,
     ...tenant
       .collection('instances')

@@ -59,12 +59,12 @@ function addInstances(
       .delete('job-captures', key);
   }
   if (plan.create === undefined || job === undefined) return;
-  const { id, nodeId, once } = plan.create;
+  const { id, nodeId, once, specHash } = plan.create;
   transaction.put('instances', idOf('instances', owner, id), {
     id,
     tenantId: tenant.tenantId,
     deployment: owner,
-    specHash: job.record.specHash,
+    specHash,
     secretsVersion: 0,
     nodeId,
     wanted: 'run',

@@ -1,7 +1,9 @@
+import type { Workload } from '../../../core/model/deployment.ts';
 import type { InstanceId, JobOwner } from '../../../core/model/ids.ts';
 import type { InstanceRecord } from '../../../core/model/instance.ts';
 import type { JobRecord, StoredJobStatus } from '../../../core/model/job.ts';
 import { runOf } from '../../../core/model/job-run.ts';
+import { specOfSnapshot } from '../../../core/model/spec-snapshot.ts';
 import { jobOwner } from '../../../core/model/owner.ts';
 import type { JobPlanInput } from '../../../core/plan/jobs/job-plan.ts';
 import { nodeCondition, observationsOf } from '../../placement/deployment-gates.ts';
@@ -22,6 +24,12 @@ export interface JobSnapshot {
     JobPlanInput,
     'placer' | 'schedule' | 'memory' | 'nowMs' | 'wallMs' | 'times' | 'nextRunId'
   >;
+}
+
+/** The kept spec of a run that goes on. */
+export function begunWith(tenant: TenantStore, owner: JobOwner, specHash: string): Workload | undefined {
+  const kept = tenant.get('specs', idOf('specs', owner, specHash))?.record;
+  return kept && specOfSnapshot(kept);
 }
 
 export function readJobSnapshot(tenant: TenantStore, id: string): JobSnapshot {
@@ -48,6 +56,7 @@ export function readJobSnapshot(tenant: TenantStore, id: string): JobSnapshot {
       observationOf: observationsOf(tenant, prefixOf('observations', owner)),
       isCaptured: (instance) => captures.get(idOf('job-captures', owner, instance)) !== undefined,
       nodeOf: (node) => nodeCondition(tenant, node),
+      specOf: (specHash) => begunWith(tenant, owner, specHash),
     },
   };
 }

@@ -10,7 +10,7 @@ import { moveGates, writerGates } from '../../placement/volume-writers.ts';
 import type { ViewChange } from '../../store/view.ts';
 import type { ControllerDeps } from '../controller.ts';
 import { jobTransaction } from './job-commit.ts';
-import { type JobSnapshot, readJobSnapshot } from './job-snapshot.ts';
+import { begunWith, type JobSnapshot, readJobSnapshot } from './job-snapshot.ts';
 import { livenessMoved } from '../liveness-moved.ts';
 import { type ReconcileRequest, Reconciler, KeyedState } from '../reconciler.ts';
 
@@ -104,7 +104,7 @@ export class JobsController extends Reconciler {
     const memory = this.#memory.get(key);
     const plan = planJob({
       ...snapshot.planned,
-      placer: this.#placer(tenantId, key, snapshot),
+      placer: { place: (specHash) => this.#placer(tenantId, key, snapshot, specHash).place() },
       ...(schedule && { schedule }),
       ...(memory && { memory }),
       nowMs: startedMs,
@@ -158,14 +158,12 @@ export class JobsController extends Reconciler {
     else this.#unplaced.delete(tenantId);
   }
 
-  #placer(tenantId: TenantId, key: string, snapshot: JobSnapshot) {
+  #placer(tenantId: TenantId, key: string, snapshot: JobSnapshot, specHash: string) {
     const { clusters, ids } = this.deps;
-    const job = snapshot.job?.record;
-    if (job === undefined) return NO_PLACER;
     // One object per job: the scheduler caches its results by it.
     let workload = this.#workloads.get(key);
-    if (workload?.specHash !== job.specHash) {
-      workload = { specHash: job.specHash, spec: jobWorkload(job.spec) };
+    if (workload?.specHash !== specHash) {
+      workload = { specHash, spec: workloadOf(snapshot, specHash) };
       this.#workloads.set(key, workload);
     }
     const [held] = [
@@ -200,8 +198,9 @@ function waitingPlacer(why: string) {
   return { place: () => refusal };
 }
 
-const NO_PLACER = {
-  place: (): never => {
-    throw new Error('a deleted job places nothing');
-  },
-};
+function workloadOf({ tenant, owner, job }: JobSnapshot, specHash: string): Workload {
+  const kept = job?.record.specHash === specHash ? undefined : begunWith(tenant, owner, specHash);
+  if (kept !== undefined) return kept;
+  if (job === undefined) throw new Error('a deleted job places nothing');
+  return jobWorkload(job.record.spec);
+}

@@ -17,7 +17,7 @@ import {
 } from '../admission.ts';
 import { type IfMatch, revisionRejection } from '../if-match.ts';
 import { findJob, jobNotFound, runUnderWay, storedJobView } from '../../reads/job.ts';
-import { hookedCredentials } from './job-stored.ts';
+import { missingHooks } from './job-stored.ts';
 
 const accepted = acceptedOf<typeof JOBS.run>();
 const ANNOUNCED = { alterations: [], warnings: [], removed: [] } as const;
@@ -145,11 +145,7 @@ export function deleteJob(
       message: `${name} deleted, with its runs and their logs`,
     });
     admission.journal.audit(transaction, tenant.tenantId, caller, 'job.deleted', subject);
-    const warnings = hookedCredentials(tenant, name).map((path) => ({
-      code: 'rotation_hook_missing',
-      field: 'name',
-      why: `${name} is a hook of ${path}: its rotation stops at the phase that needs it until a job of this name reads ${path} again, or the hooks are changed.`,
-    }));
+    const warnings = missingHooks(tenant, name);
     const body = { ...storedJobView(admission, tenant, stored), ...ANNOUNCED, warnings };
     return { answer: accepted(200, body), transaction };
   });

@@ -1,3 +1,4 @@
+import type { Warning } from '../../../core/model/announcement.ts';
 import type { JobRecord } from '../../../core/model/job.ts';
 import { type JobName, jobOwner } from '../../../core/model/owner.ts';
 import type { Announced } from '../../../core/rules/attachment-facts.ts';
@@ -24,14 +25,29 @@ export function jobFacts(
   };
 }
 
-export function readsCredential({ spec }: JobRecord, path: string): boolean {
+export function readsCredential({ spec }: Pick<JobRecord, 'spec'>, path: string): boolean {
   return spec.secrets.some(({ vault_path }) => vault_path === path);
 }
 
 /** Credentials whose rotation runs the job. */
-export function hookedCredentials(tenant: TenantStore, job: string): readonly string[] {
+function hookedCredentials(tenant: TenantStore, job: string): readonly string[] {
   return tenant
     .list('credentials')
     .filter(({ record: { hooks } }) => hooks?.apply === job || hooks?.revoke === job)
     .map(({ id }) => segmentsOf('credentials', id).join('/'));
+}
+
+/** Of the credentials whose rotation runs the job: those that it can no longer rotate. */
+export function missingHooks(
+  tenant: TenantStore,
+  job: string,
+  isMissing: (path: string) => boolean = () => true,
+): readonly Warning[] {
+  return hookedCredentials(tenant, job)
+    .filter(isMissing)
+    .map((path) => ({
+      code: 'rotation_hook_missing',
+      field: 'name',
+      why: `${job} is a hook of ${path}: its rotation stops at the phase that needs it until a job of this name reads ${path} again, or the hooks are changed.`,
+    }));
 }
