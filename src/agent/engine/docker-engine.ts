@@ -1,12 +1,15 @@
 import type { Readable } from 'node:stream';
-import { setTimeout as pause } from 'node:timers/promises';
 import type { FailureLog } from '../../core/model/kept-failure.ts';
 import type { ContainerHealth, ContainerSpec, ContainerState, ContainerSummary } from './container.ts';
+import { fullId, labelConditions, labelFilter, plainName } from './asked.ts';
+import { pathKind, readArchive, writeArchive } from './container-archive.ts';
 import { containerBody } from './container-body.ts';
+import { startExec } from './container-exec.ts';
 import { containerLogs } from './container-logs.ts';
 import { containerState, containerSummary } from './container-state.ts';
 import type * as port from './engine.ts';
 import { EngineConnection } from './engine-connection.ts';
+import { EngineNetworks } from './engine-networks.ts';
 import { engineEvent } from './engine-event.ts';
 import {
   EngineConflictError,
@@ -15,37 +18,28 @@ import {
   EngineUnavailableError,
   errorForStatus,
   ImagePullError,
-  UnsafeSpecError,
 } from './errors.ts';
 import { engineInfo } from './engine-info.ts';
-import { execSession } from './exec-session.ts';
 import { optional } from '../../core/model/values.ts';
-import { fields, fieldsIn, list, number, text } from './fields.ts';
+import { fields, list, text } from './fields.ts';
 import { pullProgress, registryAuth } from './image-pull.ts';
 import { exactReference, imageName, imageState } from './image-reference.ts';
 import { jsonValues } from './json-stream.ts';
 import { deliveredValues, lastWords, LINES_READ } from './last-words.ts';
-import { addressingBody, networkState, sameNetwork } from './network-state.ts';
 import { redact } from './redact.ts';
 import { statsSample } from './stats-sample.ts';
 import { DEFAULT_DEADLINE_MS, enginePath, type Query, seconds } from './transport.ts';
 
 const PULL_DEADLINE_MS = 600_000;
-const UNUSED_KEYS = 'ctrl-@,ctrl-^,ctrl-@,ctrl-_';
-const RESIZE_ATTEMPTS = 5;
-const ARCHIVE_DEADLINE_MS = 24 * 3_600_000;
-/** The highest bit of a mode as Go numbers them. */
-const FOLDER_MODE = 2 ** 31;
-const FULL_ID = /^[0-9a-f]{64}$/;
-const NAME = /^[a-zA-Z0-9][a-zA-Z0-9_.-]*$/;
 
 /** Docker Engine and Podman over a unix socket. */
 export class DockerEngine implements port.Engine {
   readonly #connection: EngineConnection;
-  readonly #networksInTheMaking = new Map<string, Promise<unknown>>();
+  readonly #networks: EngineNetworks;
 
   constructor(socketPath: string) {
     this.#connection = new EngineConnection(socketPath);
+    this.#networks = new EngineNetworks(this.#connection);
   }
 
   async ping(options: port.CallOptions = {}): Promise<void> {
@@ -107,73 +101,26 @@ export class DockerEngine implements port.Engine {
     await this.#connection.call({ ...options, method: 'DELETE', segments: ['images', imageName(image)] });
   }
 
-  /** One at a time for a name: Docker's own check for duplicates lets two through that come together. */
   async ensureNetwork(spec: port.NetworkSpec, options: port.CallOptions = {}): Promise<port.NetworkState> {
-    const before = this.#networksInTheMaking.get(spec.name) ?? Promise.resolve();
-    const making = before.then(() => this.#ensureNetwork(spec, options));
-    const settled = Promise.allSettled([making]);
-    this.#networksInTheMaking.set(spec.name, settled);
-    try {
-      return await making;
-    } finally {
-      if (this.#networksInTheMaking.get(spec.name) === settled) this.#networksInTheMaking.delete(spec.name);
-    }
-  }
-
-  async #ensureNetwork(spec: port.NetworkSpec, options: port.CallOptions): Promise<port.NetworkState> {
-    const there = await this.#findNetwork(spec.name, options);
-    if (there !== undefined) return sameNetwork(spec, there);
-    try {
-      await this.#connection.call({
-        ...options,
-        method: 'POST',
-        segments: ['networks', 'create'],
-        json: {
-          Name: spec.name,
-          // Docker allows several networks of one name unless asked not to.
-          CheckDuplicate: true,
-          Driver: spec.driver,
-          Internal: spec.internal,
-          Labels: spec.labels,
-          ...(spec.addressing && addressingBody(spec.addressing)),
-        },
-      });
-    } catch (error) {
-      if (!(error instanceof EngineConflictError)) throw error;
-    }
-    const made = await this.#findNetwork(spec.name, options);
-    if (made === undefined)
-      throw new EngineNotFoundError(`network ${spec.name} vanished after it was made`, 404);
-    return sameNetwork(spec, made);
+    return await this.#networks.ensure(spec, options);
   }
 
   async listNetworks(
     labels: port.Labels,
     options: port.CallOptions = {},
   ): Promise<readonly port.NetworkState[]> {
-    const query = { filters: labelFilter(labels) };
-    const answer = await this.#connection.call({ ...options, method: 'GET', segments: ['networks'], query });
-    return list(answer.body).map(networkState);
+    return await this.#networks.list(labels, options);
   }
 
   async removeNetwork(id: string, options: port.CallOptions = {}): Promise<void> {
-    await this.#refuseNetworkInUse(fullId(id), options);
-    await this.#connection.call({ ...options, method: 'DELETE', segments: ['networks', id] });
+    await this.#networks.remove(fullId(id), options);
   }
 
-  /** A container that was never started is known to Docker by the name of its network only. */
   async networkContainers(
-    { id, name = id }: { readonly id: string; readonly name?: string },
+    network: { readonly id: string; readonly name?: string },
     options: port.CallOptions = {},
   ): Promise<readonly string[]> {
-    const query = { all: true, filters: JSON.stringify({ network: [fullId(id), name] }) };
-    const answer = await this.#connection.call({
-      ...options,
-      method: 'GET',
-      segments: ['containers', 'json'],
-      query,
-    });
-    return list(answer.body).map((one) => containerSummary(one).name);
+    return await this.#networks.containers({ ...network, id: fullId(network.id) }, options);
   }
 
   async connect(
@@ -183,22 +130,12 @@ export class DockerEngine implements port.Engine {
     options: port.CallOptions = {},
   ): Promise<void> {
     const json = { Container: fullId(containerId), EndpointConfig: { Aliases: aliases } };
-    await this.#connection.call({
-      ...options,
-      method: 'POST',
-      segments: ['networks', fullId(networkId), 'connect'],
-      json,
-    });
+    await this.#networks.order(fullId(networkId), 'connect', json, options);
   }
 
   async disconnect(networkId: string, containerId: string, options: port.CallOptions = {}): Promise<void> {
     const json = { Container: fullId(containerId), Force: false };
-    await this.#connection.call({
-      ...options,
-      method: 'POST',
-      segments: ['networks', fullId(networkId), 'disconnect'],
-      json,
-    });
+    await this.#networks.order(fullId(networkId), 'disconnect', json, options);
   }
 
   async createContainer(spec: ContainerSpec, options: port.CallOptions = {}): Promise<string> {
@@ -392,8 +329,7 @@ export class DockerEngine implements port.Engine {
     path: string,
     options: port.CallOptions = {},
   ): Promise<AsyncIterable<Buffer>> {
-    const segments = ['containers', fullId(id), 'archive'];
-    return this.#connection.stream({ ...options, method: 'GET', segments, query: { path } });
+    return await readArchive(this.#connection, fullId(id), path, options);
   }
 
   async writeArchive(
@@ -402,15 +338,7 @@ export class DockerEngine implements port.Engine {
     archive: Readable,
     options: port.CallOptions = {},
   ): Promise<void> {
-    await this.#connection.call({
-      deadlineMs: ARCHIVE_DEADLINE_MS,
-      ...options,
-      method: 'PUT',
-      segments: ['containers', fullId(id), 'archive'],
-      query: { path: folder, noOverwriteDirNonDir: true },
-      headers: { 'Content-Type': 'application/x-tar' },
-      body: archive,
-    });
+    await writeArchive(this.#connection, fullId(id), folder, archive, options);
   }
 
   async pathKind(
@@ -418,87 +346,11 @@ export class DockerEngine implements port.Engine {
     path: string,
     options: port.CallOptions = {},
   ): Promise<'folder' | 'other' | undefined> {
-    const segments = ['containers', fullId(id), 'archive'];
-    try {
-      const { headers } = await this.#connection.call({
-        ...options,
-        method: 'HEAD',
-        segments,
-        query: { path },
-      });
-      const told = text(headers['x-docker-container-path-stat']) ?? '';
-      const mode = number(fieldsIn(Buffer.from(told, 'base64').toString())['mode']) ?? 0;
-      return mode >= FOLDER_MODE ? 'folder' : 'other';
-    } catch (error) {
-      if (error instanceof EngineNotFoundError) return undefined;
-      throw error;
-    }
+    return await pathKind(this.#connection, fullId(id), path, options);
   }
 
   async exec(id: string, argv: readonly string[], options: port.ExecOptions): Promise<port.ExecSession> {
-    const signal = optional('signal', options.signal);
-    const made = await this.#connection.call({
-      ...signal,
-      method: 'POST',
-      segments: ['containers', fullId(id), 'exec'],
-      json: {
-        AttachStdin: options.stdin !== undefined,
-        AttachStdout: true,
-        AttachStderr: true,
-        Tty: options.tty !== undefined,
-        Cmd: argv,
-        // Keys by which the engine itself would leave: its own are in daily use in shells.
-        ...(options.tty && { DetachKeys: UNUSED_KEYS }),
-      },
-    });
-    const execId = fullId(text(fields(made.body)['Id']) ?? '');
-    const socket = await this.#connection.hijack({
-      ...signal,
-      method: 'POST',
-      segments: ['exec', execId, 'start'],
-      json: { Detach: false, Tty: options.tty !== undefined },
-    });
-    const session = execSession(socket, options, {
-      exitCode: () => this.#execExitCode(execId, signal),
-      resize: (size) => this.#resizeExec(execId, size),
-      processId: () => this.#execProcess(execId),
-      containerId: id,
-    });
-    if (options.tty) await session.resize(options.tty);
-    return session;
-  }
-
-  /** The engine answers a moment after the start that there is nothing to resize yet. */
-  async #resizeExec(execId: string, { columns, rows }: port.TerminalSize): Promise<void> {
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        const query = { h: rows, w: columns };
-        await this.#connection.call({ method: 'POST', segments: ['exec', execId, 'resize'], query });
-        return;
-      } catch (error) {
-        if (attempt === RESIZE_ATTEMPTS) return;
-        if (error instanceof EngineUnavailableError) throw error;
-        await pause(attempt * 20);
-      }
-    }
-  }
-
-  async #execProcess(execId: string): Promise<number | undefined> {
-    const { body } = await this.#connection.call({ method: 'GET', segments: ['exec', execId, 'json'] });
-    const state = fields(body);
-    return state['Running'] === true ? (number(state['Pid']) ?? 0) : undefined;
-  }
-
-  /** Output can end a moment before the engine has taken note of the exit. */
-  async #execExitCode(execId: string, signal: Pick<port.CallOptions, 'signal'>): Promise<number> {
-    for (const deadline = Date.now() + DEFAULT_DEADLINE_MS; Date.now() < deadline; await pause(20)) {
-      const state = fields(
-        (await this.#connection.call({ ...signal, method: 'GET', segments: ['exec', execId, 'json'] })).body,
-      );
-      const exitCode = number(state['ExitCode']);
-      if (state['Running'] === false && exitCode !== undefined) return exitCode;
-    }
-    throw new EngineUnavailableError('the engine reports no exit code of a command whose output has ended');
+    return await startExec(this.#connection, fullId(id), argv, options);
   }
 
   async #container(id: string, action: string, options: port.CallOptions, query: Query = {}): Promise<void> {
@@ -512,11 +364,10 @@ export class DockerEngine implements port.Engine {
 
   /** An engine takes the beginning of an id for a name that it does not know: what came back must be what was asked for. */
   async #inspectBody(idOrName: string, options: port.CallOptions): Promise<ReturnType<typeof fields>> {
-    if (!NAME.test(idOrName)) throw new UnsafeSpecError('not a container id or name');
     const answer = await this.#connection.call({
       ...options,
       method: 'GET',
-      segments: ['containers', idOrName, 'json'],
+      segments: ['containers', plainName(idOrName, 'a container id or name'), 'json'],
     });
     const body = fields(answer.body);
     if (body['Id'] !== idOrName && (text(body['Name']) ?? '').replace(/^\//, '') !== idOrName) {
@@ -524,34 +375,4 @@ export class DockerEngine implements port.Engine {
     }
     return body;
   }
-
-  async #findNetwork(name: string, options: port.CallOptions): Promise<port.NetworkState | undefined> {
-    if (!NAME.test(name)) throw new UnsafeSpecError('not a network name');
-    const query = { filters: JSON.stringify({ name: [name] }) };
-    const answer = await this.#connection.call({ ...options, method: 'GET', segments: ['networks'], query });
-    return list(answer.body)
-      .map(networkState)
-      .find((network) => network.name === name);
-  }
-
-  /** Podman removes a network under the feet of its containers. */
-  async #refuseNetworkInUse(id: string, options: port.CallOptions): Promise<void> {
-    if ((await this.#connection.speak(options)).kind === 'docker') return;
-    if ((await this.networkContainers({ id }, options)).length > 0)
-      throw new EngineConflictError('network has active endpoints', 409);
-  }
-}
-
-function fullId(id: string): string {
-  if (!FULL_ID.test(id)) throw new UnsafeSpecError(`not a full id: ${id}`);
-  return id;
-}
-
-function labelConditions(labels: port.Labels): { readonly label?: readonly string[] } {
-  const conditions = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
-  return conditions.length === 0 ? {} : { label: conditions };
-}
-
-function labelFilter(labels: port.Labels): string {
-  return JSON.stringify(labelConditions(labels));
 }
