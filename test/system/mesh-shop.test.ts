@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { LONG_TIER } from '../support/fault-tier.ts';
 import { type Asked, count, percentile } from '../support/harness/shop-load.ts';
+import { USUAL_SPANS } from '../support/harness/usual-spans.ts';
 import { NODES, type NodeName, POSTGRES, SECRETS, ShopStage } from '../support/harness/shop-stage.ts';
 
 /**
@@ -15,15 +16,6 @@ const ROUNDS = 3;
 const RELAYED_MS = 15_000;
 const DIRECT_MS = 60_000;
 const PER_SECOND = '10';
-/** The times that Berth has by default; those of the other tests are shorter. */
-const SPANS = {
-  BERTH_TIMERS_HEARTBEAT: '5s',
-  BERTH_TIMERS_FAILED_AFTER: '15s',
-  BERTH_TIMERS_REPLACE_AFTER: '60s',
-  BERTH_TIMERS_START_GRACE: '30s',
-  BERTH_TIMERS_SETTLE: '10s',
-};
-
 let stage: ShopStage;
 /** Orders that the shop has acknowledged, and when. */
 const acknowledged = new Map<string, number>();
@@ -71,7 +63,7 @@ async function until(what: string, node: NodeName, peer: NodeName, path: string,
 const whole = describe.runIf(LONG_TIER);
 
 beforeAll(async () => {
-  if (LONG_TIER) stage = await ShopStage.start(SPANS);
+  if (LONG_TIER) stage = await ShopStage.start(USUAL_SPANS);
 }, 300_000);
 afterAll(async () => {
   if (LONG_TIER) await stage.stop();

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventually } from '../eventually.ts';
 import { startEngine, type TestEngine } from '../harness/engine.ts';
-import { buildTestImage, pushFromEngine, type TestImage } from '../harness/image.ts';
+import { buildTestImage, pushFromEngine, testImage } from '../harness/image.ts';
 import { PLAIN_PATH } from '../harness/installation.ts';
 import { removeWithMounts } from '../harness/mounts.ts';
 import { ensurePackages } from '../harness/packages.ts';
@@ -23,11 +23,6 @@ const IMAGES: Readonly<Record<string, () => ImageContent>> = {
   '127.0.0.1:5000/shop/postgres:15': postgresImage,
   '127.0.0.1:5000/shop/nginx:1.22': nginxImage,
 };
-
-function testImage({ files = [], cmd, user }: ImageContent): TestImage {
-  const changes = [`CMD ${JSON.stringify(cmd)}`, ...(user === undefined ? [] : [`USER ${user}`])];
-  return { entries: files, changes };
-}
 
 /**
  * A machine for the guide: an engine in a network namespace where every port of the pages is free, the host name of the

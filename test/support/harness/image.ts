@@ -1,5 +1,6 @@
 import { EngineTransport, enginePath } from '../../../src/agent/engine/transport.ts';
 import { busyboxEntries } from './busybox.ts';
+import type { ImageContent } from './registry.ts';
 import { tar, type TarEntry } from '../tar.ts';
 
 /** For an image of some 80 MB on a machine that has other work as well. */
@@ -12,6 +13,12 @@ export interface TestImage {
   readonly files?: Readonly<Record<string, { readonly content: string | Buffer; readonly mode?: number }>>;
   /** More of the same, as entries of the archive. */
   readonly entries?: readonly TarEntry[];
+}
+
+/** What is pushed to registries, for an engine. */
+export function testImage({ files = [], cmd, user }: ImageContent): TestImage {
+  const changes = [`CMD ${JSON.stringify(cmd)}`, ...(user === undefined ? [] : [`USER ${user}`])];
+  return { entries: files, changes };
 }
 
 /**

@@ -16,11 +16,15 @@ export interface RegistryAuth {
   readonly password: string;
 }
 
-/** Debian's docker-registry on a free loopback port, with storage of its own. */
-export interface Registry {
+/** Where images are pushed to. */
+export interface RegistryPlace {
   readonly host: string;
-  readonly port: number;
   readonly auth: RegistryAuth | undefined;
+}
+
+/** Debian's docker-registry on a free loopback port, with storage of its own. */
+export interface Registry extends RegistryPlace {
+  readonly port: number;
   stop(): Promise<void>;
 }
 
@@ -97,7 +101,7 @@ const INDEX = 'application/vnd.oci.image.index.v1+json';
 
 /** `name` is `repository:tag`. */
 export async function pushImage(
-  registry: Registry,
+  registry: RegistryPlace,
   name: string,
   content: ImageContent = {},
 ): Promise<PushedImage> {
@@ -147,7 +151,7 @@ interface ArtifactLayer {
 
 /** Something beside images: a manifest with these layers, or an index of what was pushed already. Under its digest without a revision. */
 export async function pushArtifact(
-  registry: Registry,
+  registry: RegistryPlace,
   repository: string,
   artifact: { readonly revision?: string; readonly artifactType?: string } & (
     | { readonly layers: readonly ArtifactLayer[] }
@@ -167,7 +171,7 @@ export async function pushArtifact(
   return descriptor(type, body);
 }
 
-async function layeredContent(registry: Registry, repository: string, layers: readonly ArtifactLayer[]) {
+async function layeredContent(registry: RegistryPlace, repository: string, layers: readonly ArtifactLayer[]) {
   const config = Buffer.from('{}');
   await pushBlob(registry, repository, config);
   for (const { data } of layers) await pushBlob(registry, repository, data);
@@ -180,7 +184,11 @@ async function layeredContent(registry: Registry, repository: string, layers: re
   };
 }
 
-export async function deleteManifest(registry: Registry, repository: string, digest: string): Promise<void> {
+export async function deleteManifest(
+  registry: RegistryPlace,
+  repository: string,
+  digest: string,
+): Promise<void> {
   await send(registry, 'DELETE', `/v2/${repository}/manifests/${digest}`, 202);
 }
 
@@ -236,7 +244,7 @@ function platformFields(platform: string): object {
   return { os, architecture, ...(variant === undefined ? {} : { variant }) };
 }
 
-async function pushBlob(registry: Registry, repository: string, data: Buffer): Promise<void> {
+async function pushBlob(registry: RegistryPlace, repository: string, data: Buffer): Promise<void> {
   const started = await send(registry, 'POST', `/v2/${repository}/blobs/uploads/`, 202);
   const location = new URL(started.headers.get('location') ?? '', `http://${registry.host}`);
   location.searchParams.set('digest', sha256(data));
@@ -251,7 +259,7 @@ async function pushBlob(registry: Registry, repository: string, data: Buffer): P
 }
 
 async function putManifest(
-  registry: Registry,
+  registry: RegistryPlace,
   repository: string,
   revision: string,
   type: string,
@@ -261,7 +269,7 @@ async function putManifest(
 }
 
 async function send(
-  registry: Registry,
+  registry: RegistryPlace,
   method: string,
   path: string,
   expected: number,

@@ -1,6 +1,9 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { join } from 'node:path';
 import type { ClusterNode } from './cluster.ts';
+
+export const LOAD = join(import.meta.dirname, '../shop/load.py');
 
 /** One request of `load.py`, which says what each of these means. Times are those of the machine's clock. */
 export interface Asked {
@@ -13,24 +16,15 @@ export interface Asked {
   readonly detail: string;
 }
 
-/** Clients of the shop in a container, by the engine of its node alone: no control plane is needed. */
+/** Clients of the shop: what they ask and what became of it. */
 export class ShopLoad {
   readonly asked: Asked[] = [];
   readonly #child: ChildProcessWithoutNullStreams;
   readonly #ended: Promise<unknown>;
   #said = '';
 
-  constructor(node: ClusterNode, container: string, ...args: readonly string[]) {
-    this.#child = spawn('docker', [
-      '-H',
-      `unix://${node.engine.socketPath}`,
-      'exec',
-      '-i',
-      container,
-      'python3',
-      '/shop/load.py',
-      ...args,
-    ]);
+  constructor(command: string, args: readonly string[]) {
+    this.#child = spawn(command, [...args]);
     this.#ended = once(this.#child, 'close');
     let rest = '';
     this.#child.stdout.on('data', (chunk: Buffer) => {
@@ -39,6 +33,12 @@ export class ShopLoad {
       this.asked.push(...lines.map(askedOf));
     });
     this.#child.stderr.on('data', (chunk: Buffer) => (this.#said += chunk.toString()));
+  }
+
+  /** In a container, by the engine of its node alone: no control plane is needed. */
+  static inside({ engine }: ClusterNode, container: string, ...args: readonly string[]): ShopLoad {
+    const words = ['exec', '-i', container, 'python3', '/shop/load.py', ...args];
+    return new ShopLoad('docker', ['-H', `unix://${engine.socketPath}`, ...words]);
   }
 
   /** When it has made all its requests. */

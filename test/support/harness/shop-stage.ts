@@ -7,14 +7,16 @@
  */
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { appImage } from '../../../examples/shop/images.ts';
 import { eventually } from '../eventually.ts';
 import { type Cluster, type ClusterNode, startCluster, type Tenant } from './cluster.ts';
 import type { TestNamespace } from './engine-network.ts';
 import { Lan } from './lan.ts';
 import { ensurePackages } from './packages.ts';
 import { postgresImage } from './postgres-image.ts';
-import { shopFiles } from './shop-image.ts';
-import { ShopLoad } from './shop-load.ts';
+import { LOAD, ShopLoad } from './shop-load.ts';
+import { plugIn, unplug } from './unplug.ts';
 
 export const NODES = ['open', 'natted', 'mute'] as const;
 export type NodeName = (typeof NODES)[number];
@@ -26,11 +28,6 @@ const WAIT_MS = 120_000;
 export const SECRETS = [{ name: 'POSTGRES', vault_path: 'resources/pg', anchor: 'external' }];
 /** Long enough to see who waits for it. */
 const LATE_S = 4;
-const UNPLUG = `table inet unplugged {
-  chain in { type filter hook prerouting priority -500; iifname { "eth0", "lan0" } drop; }
-  chain out { type filter hook postrouting priority 500; oifname { "eth0", "lan0" } drop; }
-}`;
-
 export class ShopStage {
   readonly cluster: Cluster;
   readonly shop: Tenant;
@@ -53,7 +50,10 @@ export class ShopStage {
         entries: postgresImage().files ?? [],
         changes: ['USER postgres', 'CMD ["postgres-start"]'],
       },
-      [SHOP]: { entries: shopFiles() },
+      [SHOP]: {
+        entries: appImage('1.0').files ?? [],
+        files: { '/shop/load.py': { content: readFileSync(LOAD) } },
+      },
     };
     const plugs: Readonly<Record<NodeName, (space: TestNamespace) => void>> = {
       open: (space) => void stage.lan.attach(space),
@@ -132,8 +132,10 @@ export class ShopStage {
     await cluster.deploy(shop, {
       name: 'web',
       image: SHOP,
-      command: ['python3', '/shop/web.py'],
+      // Several at once: one of them makes the table, the others wait for it.
+      command: ['sh', '-c', 'python3 /shop/migrate.py && exec python3 /shop/web.py'],
       secrets: SECRETS,
+      composedEnvironment: { DATABASE_URL: 'postgres://postgres:{{secret.pg.PASSWORD}}@pg:5432/postgres' },
       dependsOn: { pg: 'healthy' },
       healthCheck: {
         type: 'exec',
@@ -178,22 +180,16 @@ export class ShopStage {
     return body.mesh?.peers?.find(({ node: other }: { node: string }) => other === peer);
   }
 
-  /** A machine whose cables are pulled: it hears nobody, nobody hears it. What runs there runs on. */
   unplug(name: NodeName): void {
-    this.#nft(name, ['-f', '-'], UNPLUG);
+    unplug(this.spaceOf(name));
   }
 
   plug(name: NodeName): void {
-    this.#nft(name, ['delete', 'table', 'inet', 'unplugged']);
-  }
-
-  #nft(name: NodeName, args: readonly string[], input = ''): void {
-    const [command, argv] = this.spaceOf(name).command(['/usr/sbin/nft', ...args]);
-    execFileSync(command, [...argv], { input, stdio: ['pipe', 'ignore', 'pipe'] });
+    plugIn(this.spaceOf(name));
   }
 
   load(from: NodeName, ...args: readonly string[]): ShopLoad {
-    return new ShopLoad(this.nodeOf(from), `client-${from}`, ...args);
+    return ShopLoad.inside(this.nodeOf(from), `client-${from}`, ...args);
   }
 
   /** Milliseconds that opening a connection takes, between two machines: one round trip. */

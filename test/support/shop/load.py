@@ -1,7 +1,8 @@
 """Asks the shop: every fourth request writes an order, the others read one that was acknowledged before.
 
     load.py closed <requests> <clients> <host>     one after the other in each client, until all are made
-    load.py open <per second> <hosts>              at that pace, whatever became of those before, until its input ends
+    load.py open <per second> <hosts> [<site>]     at that pace, whatever became of those before, until its input ends; with a site: from
+                                                   outside, where the hosts are addresses of that site and any that can be connected to will do
     load.py connect <times> <address>              opens connections one after the other; answers the median in milliseconds
 
 A line for each: when it began (seconds since 1970), how long it took, what became of it, the host asked, who answered, the order
@@ -22,6 +23,8 @@ RUN = uuid.uuid4().hex[:12]
 DEADLINE = 15
 LOCK = threading.Lock()
 WRITTEN = []
+HOSTS = []
+SITE = ""
 MADE = 0
 
 
@@ -46,22 +49,41 @@ def ask(host):
 
 
 def request(host, writes, order):
-    connection = http.client.HTTPConnection(host, 8080, timeout=DEADLINE)
+    connection = connected_to(host)
+    headers = {"host": SITE} if SITE else {}
     try:
         if writes:
-            connection.request("POST", "/orders", " ".join(order))
+            connection.request("POST", "/orders", " ".join(order), headers)
         else:
-            connection.request("GET", f"/orders/{order[0]}")
+            connection.request("GET", f"/orders/{order[0]}", None, headers)
         answer = connection.getresponse()
         return answer.status, answer.read()
     finally:
         connection.close()
 
 
+def connected_to(host):
+    if not SITE:
+        return http.client.HTTPConnection(host, 8080, timeout=DEADLINE)
+    # As browsers do with the addresses of a name.
+    problem = None
+    for address in [host, *(one for one in HOSTS if one != host)]:
+        connection = http.client.HTTPConnection(address, 80, timeout=2)
+        try:
+            connection.connect()
+            connection.sock.settimeout(DEADLINE)
+            return connection
+        except OSError as error:
+            problem = error
+    raise problem
+
+
 def judge(status, body, order):
     try:
         told = json.loads(body)
     except ValueError:
+        if status >= 500:
+            return ("failed", f"{status} {' '.join(body[:80].decode(errors='replace').split())}"), "-"
         return ("wrong", f"{status} {body[:80]!r}"), "-"
     by = told.get("at", "-")
     if told.get("deployment") != "web":
@@ -119,4 +141,6 @@ if mode == "closed":
 elif mode == "connect":
     print(f"{statistics.median(connected(args[1]) for _ in range(int(args[0]))):.2f}")
 else:
-    paced(float(args[0]), args[1].split(","))
+    HOSTS = args[1].split(",")
+    SITE = args[2] if len(args) > 2 else ""
+    paced(float(args[0]), HOSTS)
