@@ -59,9 +59,11 @@ const LONG: readonly string[] = [
   'test/system/several-tls.test.ts',
 ];
 
-function rank({ moduleId }: TestSpecification): number {
+/** Those that share processes come last and together: a process is kept for the next file only while that is one of them too. */
+function rank({ moduleId, project }: TestSpecification): number {
   const at = LONG.findIndex((file) => moduleId.endsWith(`/${file}`));
-  return at === -1 ? LONG.length : at;
+  const among = at === -1 ? LONG.length : at;
+  return project.config.isolate ? among : among + LONG.length + 1;
 }
 
 export class LongestFirst extends BaseSequencer {
