@@ -81,7 +81,7 @@ describe('an agent on Podman', () => {
     plane.assign([stopped('ins_f')]);
     await plane.untilPhase('ins_f', 'removed');
     expect(readFileSync(join(out, 'signal'), 'utf8')).toBe('quit\n');
-    expect(existsSync(join(agent.dataDir, 'files/ins_f'))).toBe(false);
+    await expect.poll(() => existsSync(join(agent.dataDir, 'files/ins_f'))).toBe(false);
     plane.secrets = { ok: true, environment: {} };
   });
 

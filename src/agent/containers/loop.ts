@@ -6,19 +6,19 @@ import type { ConfigFiles } from './config-files.ts';
 import type { Engine, EngineKind } from '../engine/engine.ts';
 import { EngineUnavailableError } from '../engine/errors.ts';
 import { problemOf } from './failures.ts';
-import { Gate } from './gate.ts';
 import { type Log } from '../log.ts';
-import { type Ending, withEnding, withFailure, withoutFailure } from './instance-history.ts';
+import { type Ending, withFailure, withoutFailure } from './instance-history.ts';
+import { Lanes } from './lanes.ts';
 import { LoopState } from './loop-state.ts';
 import { LastWords } from './last-words.ts';
-import { endingTrouble, observationOf, type ObservationInput, unhealthyTrouble } from './observation.ts';
+import { Notes } from './notes.ts';
+import { observationOf, type ObservationInput } from './observation.ts';
 import { type EndedRun, Observer } from './observe.ts';
 import type { Ownership } from './own-labels.ts';
 import {
   disconnectedDueMs,
   awaitedName,
   awaitedVolume,
-  currentContainer,
   nextDueMs,
   type DisconnectedView,
   type NodeView,
@@ -33,9 +33,6 @@ import { EXECUTORS, type Workbench } from './steps.ts';
 import type { LocalPlace } from '../mesh/local-health.ts';
 import type { InstanceObservation } from '../../core/model/instance.ts';
 
-/** Steps of one instance without a pause in between: more means that plan and engine disagree. */
-const MAX_STEPS_IN_A_ROW = 40;
-const PULLS_AT_ONCE = 3;
 const MAX_KNOWN_IMAGES = 1_000;
 /** Without a session for so long, it goes by what it remembers: one that comes at once brings newer orders. */
 const ALONE_AFTER_MS = 5_000;
@@ -81,10 +78,8 @@ export class Loop {
   readonly #pulls = new Map<string, Promise<void>>();
   readonly #refusals: Workbench['refusals'] = new Map();
   readonly #network: Workbench['network'] = { made: undefined };
-  readonly #lanes = new Set<string>();
-  readonly #again = new Set<string>();
-  readonly #timers = new Map<string, NodeJS.Timeout>();
-  readonly #gates: Readonly<Record<StepKind, Gate>>;
+  readonly #lanes: Lanes;
+  readonly #notes: Notes;
   #epoch: number | undefined;
   #aloneSinceMs = performance.now();
   #over = false;
@@ -109,7 +104,15 @@ export class Loop {
       },
       options.log,
     );
-    this.#gates = gates(options.cpus);
+    this.#notes = new Notes(this.state, this.observer, this.words);
+    this.#lanes = new Lanes({
+      cpus: options.cpus,
+      next: (id) => this.#next(id),
+      take: (id, kind) => this.#takeIfStillNext(id, kind),
+      onStuck: (id, kind, problem) => this.#fail(id, kind, problem),
+      onRest: (id) => this.#dropStaleMaterial(id),
+      dueMs: (id) => this.#dueMs(id),
+    });
   }
 
   /** Runs until `signal`; running steps finish, the next start completes what they leave half done. */
@@ -137,9 +140,8 @@ export class Loop {
     this.#resolver.lost();
     this.#material.clear();
     this.#refusals.clear();
-    for (const timer of this.#timers.values()) clearTimeout(timer);
-    this.#timers.clear();
-    for (const id of this.#options.binds.instanceIds) this.#wake(id);
+    this.#lanes.forgetTimers();
+    for (const id of this.#options.binds.instanceIds) this.#lanes.wake(id);
   }
 
   /** False: it is older than that which is in force, and nothing of it is an order. */
@@ -150,8 +152,8 @@ export class Loop {
     }
     this.#options.onAssigned(assignment);
     for (const id of this.state.assigned.keys()) {
-      this.#noteRun(id);
-      this.#wake(id);
+      this.#notes.ran(id);
+      this.#lanes.wake(id);
     }
     for (const id of this.state.assigned.keys()) this.#options.onChange(id);
     this.#ask();
@@ -163,7 +165,7 @@ export class Loop {
       // Only what was asked about in this session: a verdict is an answer, never an order out of the blue.
       if (this.state.assigned.has(id) || !this.state.askedAtMs.has(id)) continue;
       this.state.condemned.add(id);
-      this.#wake(id);
+      this.#lanes.wake(id);
     }
   }
 
@@ -174,7 +176,7 @@ export class Loop {
       if (container?.mounts.some((mount) => mount.volumeId === volumeId) !== true) continue;
       if (lost) this.#endNow(id);
       this.#options.onChange(id);
-      this.#wake(id);
+      this.#lanes.wake(id);
     }
   }
 
@@ -195,7 +197,7 @@ export class Loop {
   /** The map of the tenant's network is another: what waited for it before it stops, or starts, goes on. */
   networkChanged(): void {
     for (const { id, wanted, container } of this.state.assigned.values())
-      if (wanted === 'stop' || container?.after !== undefined) this.#wake(id);
+      if (wanted === 'stop' || container?.after !== undefined) this.#lanes.wake(id);
   }
 
   usesVolume(volumeId: string): boolean {
@@ -256,49 +258,9 @@ export class Loop {
   }
 
   #changed(instanceId: string): void {
-    this.#readUnwell(instanceId);
-    this.#noteRun(instanceId);
-    this.#noteHealth(instanceId);
-    this.#clearMended(instanceId);
+    this.#notes.seen(instanceId);
     this.#options.onChange(instanceId);
-    this.#wake(instanceId);
-  }
-
-  /**
-   * Since when a job's container runs, on the monotonic clock. The engine's times are asked once, when it is first seen: that
-   * counts the time before a restart of the agent, and a clock that is set later changes nothing.
-   */
-  #noteRun(instanceId: string): void {
-    const assigned = this.state.assigned.get(instanceId);
-    const history = this.state.historyOf(instanceId);
-    if (assigned?.once === undefined || history.runningSinceMs !== undefined) return;
-    const current = currentContainer(assigned, this.observer.byInstance.get(instanceId) ?? []);
-    if (current?.status !== 'running') return;
-    const ranMs = current.startedAt === undefined ? 0 : Date.now() - Date.parse(current.startedAt);
-    this.state.history.set(instanceId, {
-      ...history,
-      runningSinceMs: performance.now() - Math.max(0, ranMs),
-    });
-  }
-
-  #noteHealth(instanceId: string): void {
-    const assigned = this.state.assigned.get(instanceId);
-    if (assigned?.container?.healthCheck === undefined) return;
-    const { unhealthySinceMs, ...rest } = this.state.historyOf(instanceId);
-    const current = currentContainer(assigned, this.observer.byInstance.get(instanceId) ?? []);
-    const isUnhealthy = current?.status === 'running' && current.health?.status === 'unhealthy';
-    if (isUnhealthy === (unhealthySinceMs !== undefined)) return;
-    const since = isUnhealthy ? { unhealthySinceMs: performance.now() } : {};
-    this.state.history.set(instanceId, { ...rest, ...since });
-  }
-
-  /** What failed before is no longer of interest once the container runs. */
-  #clearMended(instanceId: string): void {
-    const assigned = this.state.assigned.get(instanceId);
-    const history = this.state.historyOf(instanceId);
-    if (assigned?.wanted !== 'run' || history.failure === undefined) return;
-    const current = currentContainer(assigned, this.observer.byInstance.get(instanceId) ?? []);
-    if (current?.status === 'running') this.state.history.set(instanceId, withoutFailure(history));
+    this.#lanes.wake(instanceId);
   }
 
   #ended(instanceId: string, ending: Ending, run: EndedRun | undefined): void {
@@ -311,43 +273,8 @@ export class Loop {
       !this.#isKept(instanceId)
     )
       return;
-    this.state.history.set(instanceId, withEnding(this.state.historyOf(instanceId), ending));
-    if (run !== undefined) this.#readEnd(run, ending);
+    this.#notes.ended(instanceId, ending, run);
     this.#options.onChange(instanceId);
-  }
-
-  /** One whose check fails, and one that ended while no agent looked. */
-  #readUnwell(instanceId: string): void {
-    const assigned = this.state.assigned.get(instanceId);
-    if (assigned?.container === undefined || assigned.once !== undefined) return;
-    const container = currentContainer(assigned, this.observer.byInstance.get(instanceId) ?? []);
-    const { status, health, exitCode, finishedAt, oomKilled } = container ?? {};
-    if (container === undefined) return;
-    const plain = assigned.container.environment;
-    if (status === 'running' && health?.status === 'unhealthy')
-      void this.words.read({ container, plain, told: (words) => unhealthyTrouble(health, words) });
-    const isUnseen = this.state.historyOf(instanceId).endings.length === 0;
-    if ((status === 'exited' || status === 'restarting') && finishedAt !== undefined && isUnseen)
-      void this.words.read({
-        container,
-        plain,
-        endedMs: Date.parse(finishedAt),
-        ...(exitCode !== undefined && { exitCode }),
-        told: (words) => endingTrouble({ exitCode, outOfMemory: oomKilled === true }, words),
-      });
-  }
-
-  /** What a job's attempt printed is fetched whole by the control plane. */
-  #readEnd({ container, endedMs }: EndedRun, { exitCode, outOfMemory }: Ending): void {
-    const assigned = this.state.assigned.get(container.instanceId);
-    if (assigned === undefined || assigned.once !== undefined || assigned.wanted !== 'run') return;
-    void this.words.read({
-      container,
-      plain: assigned.container.environment,
-      endedMs,
-      exitCode,
-      told: (words) => endingTrouble({ exitCode, outOfMemory }, words),
-    });
   }
 
   #pass(): void {
@@ -355,7 +282,7 @@ export class Loop {
     if (this.state.images.size > MAX_KNOWN_IMAGES) this.state.images.clear();
     const { assigned, condemned } = this.state;
     for (const id of new Set([...assigned.keys(), ...condemned, ...this.#options.binds.instanceIds]))
-      this.#wake(id);
+      this.#lanes.wake(id);
     this.#ask();
     this.#releaseBinds();
   }
@@ -365,7 +292,7 @@ export class Loop {
     if (this.#view() === undefined) return;
     const { assigned } = this.state;
     const isWanted = (id: string): boolean =>
-      this.#lanes.has(id) || this.observer.byInstance.has(id) || assigned.get(id)?.wanted === 'run';
+      this.#lanes.isBusy(id) || this.observer.byInstance.has(id) || assigned.get(id)?.wanted === 'run';
     void this.#options.binds.sweep(isWanted);
     void this.#options.files.sweep(isWanted);
   }
@@ -457,44 +384,6 @@ export class Loop {
     for (const step of planAsk(view)) void EXECUTORS.ask(step, bench);
   }
 
-  #wake(instanceId: string): void {
-    if (this.#lanes.has(instanceId)) {
-      this.#again.add(instanceId);
-      return;
-    }
-    const step = this.#next(instanceId);
-    if (step === undefined) {
-      this.#wakeWhenDue(instanceId);
-      return;
-    }
-    this.#lanes.add(instanceId);
-    void this.#walk(instanceId, step).finally(() => {
-      this.#lanes.delete(instanceId);
-      if (this.#again.delete(instanceId)) this.#wake(instanceId);
-    });
-  }
-
-  async #walk(instanceId: string, first: InstanceStep): Promise<void> {
-    let step: InstanceStep | undefined = first;
-    for (let count = 1; step !== undefined; count += 1) {
-      this.#again.delete(instanceId);
-      if (count > MAX_STEPS_IN_A_ROW) {
-        this.#fail(instanceId, step.kind, new Error(stuckText(step)));
-        break;
-      }
-      const gate = this.#gates[step.kind];
-      await gate.enter();
-      try {
-        await this.#takeIfStillNext(instanceId, step.kind);
-      } finally {
-        gate.leave();
-      }
-      step = this.#next(instanceId);
-    }
-    this.#dropStaleMaterial(instanceId);
-    this.#wakeWhenDue(instanceId);
-  }
-
   /** Orders may have changed while the step waited at the gate. From here to the engine's call nothing is awaited. */
   async #takeIfStillNext(instanceId: string, kind: InstanceStep['kind']): Promise<void> {
     const step = this.#next(instanceId);
@@ -530,15 +419,14 @@ export class Loop {
       problem: messageOf(error),
       failures: history.failure?.count ?? 1,
     });
-    this.#wakeAt(instanceId, history.failure?.retryAtMs ?? 0);
+    this.#lanes.wakeAt(instanceId, history.failure?.retryAtMs ?? 0);
   }
 
-  /** Steps that come with time, not with a change. A failure has set its own timer. */
-  #wakeWhenDue(instanceId: string): void {
-    if (this.state.historyOf(instanceId).failure !== undefined) return;
+  /** A failure has set its own timer. */
+  #dueMs(instanceId: string): number | undefined {
+    if (this.state.historyOf(instanceId).failure !== undefined) return undefined;
     const view = this.#view();
-    const dueMs = view === undefined ? this.#disconnectedDueMs(instanceId) : nextDueMs(view, instanceId);
-    if (dueMs !== undefined) this.#wakeAt(instanceId, dueMs);
+    return view === undefined ? this.#disconnectedDueMs(instanceId) : nextDueMs(view, instanceId);
   }
 
   #disconnectedDueMs(instanceId: string): number | undefined {
@@ -551,46 +439,6 @@ export class Loop {
     const at = this.state.historyOf(instanceId).resolvedAtMs ?? -Infinity;
     if (performance.now() - at > RESOLVED_FRESH_MS) this.#material.delete(instanceId);
   }
-
-  #wakeAt(instanceId: string, atMs: number): void {
-    clearTimeout(this.#timers.get(instanceId));
-    const wake = (): void => {
-      this.#timers.delete(instanceId);
-      this.#wake(instanceId);
-    };
-    // One millisecond late: timers may fire a little early, and the plan would then wait for the next pass.
-    this.#timers.set(instanceId, setTimeout(wake, Math.max(0, atMs - performance.now()) + 1));
-  }
-}
-
-/**
- * Work that loads the engine is bounded by the machine: beyond twice its cores only tail latency grows. Waiting for a
- * container to stop, for the network or for the control plane is no load and must not hold up the rest.
- */
-function gates(cpus: number): Readonly<Record<StepKind, Gate>> {
-  const work = new Gate(2 * cpus);
-  const stops = new Gate(16 * cpus);
-  const pulls = new Gate(PULLS_AT_ONCE);
-  const questions = new Gate(64);
-  return {
-    ensureNetwork: work,
-    pull: pulls,
-    resolve: questions,
-    create: work,
-    start: work,
-    takeOver: work,
-    stop: stops,
-    end: stops,
-    restart: stops,
-    remove: work,
-    healthcheckNow: work,
-    ask: questions,
-  };
-}
-
-/** For people: what it would do next, and where to look. */
-function stuckText({ kind }: InstanceStep): string {
-  return `${MAX_STEPS_IN_A_ROW} steps in a row brought it no further, and the next would be ${kind} once more: the engine confirms steps that are not to be seen afterwards; look at the engine of this node and its log`;
 }
 
 async function execute(step: InstanceStep, bench: Workbench): Promise<void> {
