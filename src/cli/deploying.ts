@@ -62,7 +62,7 @@ export async function planDeployment(
 }
 
 /** Material for the secrets store leaves no trace in the record, so equal records do not mean that there is nothing to do. */
-export function carriesMaterial(body: Json): boolean {
+function carriesMaterial(body: Json): boolean {
   const entries: readonly unknown[] = Array.isArray(body['secrets']) ? body['secrets'] : [];
   return entries.some((entry) => isRecord(entry) && ('values' in entry || 'generate' in entry));
 }
@@ -137,7 +137,7 @@ export async function confirmRemoval(
 export async function writeDeployment(
   session: Session,
   client: Client,
-  planned: Planned,
+  planned: Omit<Planned, 'answer' | 'removed'>,
 ): Promise<DeploymentWritten> {
   const written = await unlessOvertaken(planned.name, () => send(client, planned));
   session.terminal.out(

@@ -1,7 +1,7 @@
 import { type BodyFor, unjudged } from '../sdk/index.ts';
 import { type Client, type Json, named } from './client.ts';
-import { alongsideQuery, carriesMaterial } from './deploying.ts';
-import type { Job, JobWritten } from './records.ts';
+import { alongsideQuery } from './deploying.ts';
+import type { JobWritten } from './records.ts';
 
 /** One job on its way to the control plane. */
 export interface SentJob {
@@ -10,35 +10,22 @@ export interface SentJob {
   readonly alongside: readonly string[];
 }
 
-function said({ body, alongside }: SentJob, query: { readonly dryRun?: true }) {
+function said({ body, alongside }: SentJob) {
   return {
-    query: { ...query, ...alongsideQuery(body, alongside) },
+    query: alongsideQuery(body, alongside),
     body: unjudged<BodyFor<'POST /api/v1/jobs'>>(body),
   };
 }
 
-export function createJob(
-  client: Client,
-  job: SentJob,
-  query: { readonly dryRun?: true },
-): Promise<JobWritten> {
-  return client.written('POST /api/v1/jobs', said(job, query));
+export function createJob(client: Client, job: SentJob): Promise<JobWritten> {
+  return client.written('POST /api/v1/jobs', said(job));
 }
 
 /** Refused when another change came first. */
-export function updateJob(
-  client: Client,
-  job: SentJob,
-  { revision }: Job,
-  query: { readonly dryRun?: true } = {},
-): Promise<JobWritten> {
+export function updateJob(client: Client, job: SentJob, revision: number | undefined): Promise<JobWritten> {
   return client.written('PUT /api/v1/jobs/{name}', {
     ...named(job.name),
-    ...said(job, query),
+    ...said(job),
     ...(revision !== undefined && { ifMatch: revision }),
   });
-}
-
-export function changesJob({ body }: SentJob, { plan, removed }: JobWritten): boolean {
-  return (plan?.diff ?? []).length > 0 || (removed ?? []).length > 0 || carriesMaterial(body);
 }

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Json } from './client.ts';
 import { usage } from './failure.ts';
+import { type PlaceOf, placesIn } from './set/places.ts';
 
 /** One document of a file, before the control plane has checked it. */
 export interface Manifest {
@@ -11,6 +12,8 @@ export interface Manifest {
   readonly kind: string;
   readonly name: string;
   readonly body: Json;
+  /** Where a field is: `web.yaml:12:5`. */
+  readonly placeOf: PlaceOf;
 }
 
 const EXTENSIONS = /\.(?:ya?ml|json)$/;
@@ -36,7 +39,7 @@ async function readSources(
   return sources;
 }
 
-/** A folder stands for the manifests in it, by name; folders inside it are not entered. */
+/** A folder stands for the manifests in it, by name; hidden files are left out, and folders inside it are not entered. */
 function filesAt(path: string): readonly string[] {
   try {
     if (!statSync(path).isDirectory()) return [path];
@@ -46,7 +49,7 @@ function filesAt(path: string): readonly string[] {
     );
   }
   const files = readdirSync(path)
-    .filter((name) => EXTENSIONS.test(name))
+    .filter((name) => EXTENSIONS.test(name) && !name.startsWith('.'))
     .sort();
   if (files.length === 0) throw usage(`-f ${path}: the folder holds no .yaml, .yml or .json file`);
   return files.map((name) => join(path, name));
@@ -67,10 +70,11 @@ export async function readManifests(
   readInput: () => Promise<string>,
   kinds: readonly string[],
 ): Promise<readonly Manifest[]> {
-  const { parseAllDocuments } = await import('yaml');
+  const { LineCounter, parseAllDocuments } = await import('yaml');
   const manifests: Manifest[] = [];
   for (const { name: source, text } of await readSources(paths, readInput)) {
-    const documents = parseAllDocuments(text, { prettyErrors: true, uniqueKeys: true });
+    const lineCounter = new LineCounter();
+    const documents = parseAllDocuments(text, { prettyErrors: true, uniqueKeys: true, lineCounter });
     if (!Array.isArray(documents)) continue;
     for (const [index, document] of documents.entries()) {
       const place = documents.length === 1 ? source : `${source}#${index + 1}`;
@@ -79,7 +83,9 @@ export async function readManifests(
       // Aliases may not multiply a small file into a large one.
       const value: unknown = document.toJS({ maxAliasCount: 100 });
       if (value === null || value === undefined) continue;
-      manifests.push(manifestOf(place, value, kinds));
+      const placeIn = await placesIn(document, lineCounter);
+      const placeOf: PlaceOf = (field) => `${source}:${placeIn(field)}`;
+      manifests.push({ ...manifestOf(place, value, kinds), placeOf });
     }
   }
   if (manifests.length === 0) throw usage('the files hold no document');
@@ -87,7 +93,7 @@ export async function readManifests(
   return manifests;
 }
 
-function manifestOf(source: string, value: unknown, kinds: readonly string[]): Manifest {
+function manifestOf(source: string, value: unknown, kinds: readonly string[]): Omit<Manifest, 'placeOf'> {
   if (!isRecord(value)) {
     throw usage(
       `${source} must describe one record; it holds ${Array.isArray(value) ? 'a list' : `a ${typeof value}`}`,

@@ -32,6 +32,8 @@ export type VolumeCopy = NonNullable<Volume['replicas']>[number];
 export type VolumeWritten = AnsweredBy<'POST /api/v1/dvm/volumes'>;
 export type Snapshot = Answered<ItemOf<'GET /api/v1/tenants/{tenant}/volumes/{id}/snapshots'>>;
 
+export type PlannedDocument = NonNullable<AnsweredBy<'POST /api/v1/apply'>['documents']>[number];
+
 /** What any write announces. */
 export type Announcements = Pick<DeploymentWritten, 'alterations' | 'warnings'>;
 export type PlacementPlan = NonNullable<DeploymentWritten['plan']>;

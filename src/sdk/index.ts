@@ -14,6 +14,12 @@ export type {
   TriedName,
 } from './operations.ts';
 export type { RejectionCode } from './operations.ts';
-export { RejectionError, rejectionOf, type RejectionRecord, UnreachableError } from './rejection.ts';
+export {
+  readRejection,
+  RejectionError,
+  rejectionOf,
+  type RejectionRecord,
+  UnreachableError,
+} from './rejection.ts';
 export { unjudged } from './request.ts';
 export { codeOf } from './retry.ts';

@@ -1,5 +1,5 @@
 import type { OPERATIONS } from '../core/operations/index.ts';
-import type { AnswerOf, BodyOf, ParamsOf, QueryNameOf, QueryOf } from '../core/operations/operation.ts';
+import type { AllOf, AnswerOf, BodyOf, ParamsOf, QueryOf } from '../core/operations/operation.ts';
 import type { RejectionCode } from '../core/rejections/catalogue.ts';
 
 type Table = typeof OPERATIONS;
@@ -27,7 +27,7 @@ export type StreamName = {
 
 /** Operations that can say all that they refuse. */
 export type TriedName = {
-  [N in OperationName]: 'all' extends QueryNameOf<Operations[N]> ? N : never;
+  [N in OperationName]: AllOf<Operations[N]> extends never ? never : N;
 }[OperationName];
 
 /** Of every call, whatever it asks for. */

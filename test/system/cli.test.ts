@@ -440,7 +440,7 @@ describe('bad input', () => {
     const outcome = await berth(['apply', '-f', good, '-f', bad]);
     expect(outcome).toMatchObject({ code: 1, out: '' });
     expect(outcome.err).toContain('refused: field_unknown');
-    expect(outcome.err).toContain(`${bad}, deployment wrong`);
+    expect(outcome.err).toContain(`${bad}:3:1, deployment wrong`);
     expect(outcome.err).toContain('replicas');
     expect(await state()).toBe(before);
   });

@@ -1,9 +1,11 @@
 import { type CommandBody, type Option, REMOTE_OPTIONS } from '../command.ts';
-import { APPLIED_KINDS, type AppliedPlan } from '../applied-kinds.ts';
 import { confirmRemoval } from '../deploying.ts';
-import { EXIT, type ExitCode } from '../exit-code.ts';
-import { Refused, usage } from '../failure.ts';
-import { type Manifest, readManifests } from '../manifests.ts';
+import { EXIT } from '../exit-code.ts';
+import { usage } from '../failure.ts';
+import { readManifests } from '../manifests.ts';
+import { planSet, showEntry, showRefusals } from '../set/planned-set.ts';
+import { writeSet } from '../set/write-set.ts';
+import { WRITTEN_KINDS } from '../set/written-kinds.ts';
 import { timeoutOf } from '../waiting.ts';
 
 export const TIMEOUT_OPTION: Option = {
@@ -67,47 +69,21 @@ export const apply: CommandBody = {
     if (paths.length === 0) throw usage('-f is needed: which files?', ['berth apply -f web.yaml']);
     const timeoutMs = timeoutOf(options);
     const readInput = (): Promise<string> => session.terminal.readInput();
-    const manifests = inOrder(await readManifests(paths, readInput, Object.keys(APPLIED_KINDS)));
-    const names = manifests.map(({ name }) => name);
+    const manifests = await readManifests(paths, readInput, Object.keys(WRITTEN_KINDS));
     const client = session.client(options);
-    // Everything is checked before anything is stored: a mistake in the last file leaves nothing half done.
-    const planned: (AppliedPlan & { readonly manifest: Manifest })[] = [];
-    for (const manifest of manifests) {
-      const plan = await naming(manifest, async () =>
-        APPLIED_KINDS[manifest.kind]?.(session, client, manifest, names),
-      );
-      if (plan === undefined) continue;
-      planned.push({ ...plan, manifest });
-      plan.show();
+    // Everything is judged before anything is stored: a mistake in the last file leaves nothing half done.
+    const entries = await planSet(client, manifests);
+    if (showRefusals(session, entries) > 0) {
+      session.terminal.err('nothing was stored\n');
+      return EXIT.refused;
     }
+    for (const entry of entries) showEntry(session, entry);
     if (options.flag('dryRun')) {
       session.terminal.err('dry run: nothing was stored\n');
       return EXIT.ok;
     }
-    await confirmRemoval(session, planned, options);
-    const waits = [];
-    for (const plan of planned) waits.push(await naming(plan.manifest, async () => plan.write()));
-    if (!options.unlessDenied('wait')) return EXIT.ok;
-    let code: ExitCode = EXIT.ok;
-    for (const wait of waits) {
-      const ended = (await wait?.(timeoutMs)) ?? EXIT.ok;
-      if (ended !== EXIT.ok) code = ended;
-    }
-    return code;
+    const losses = entries.map(({ manifest: { name }, planned: { removed = [] } }) => ({ name, removed }));
+    await confirmRemoval(session, losses, options);
+    return writeSet(session, client, entries, { timeoutMs, wait: options.unlessDenied('wait') });
   },
 };
-
-/** What others refer to comes first; otherwise as in the files. */
-function inOrder(manifests: readonly Manifest[]): readonly Manifest[] {
-  const isFirst = ({ kind }: Manifest): boolean => kind === 'Network' || kind === 'Volume';
-  return [...manifests.filter(isFirst), ...manifests.filter((one) => !isFirst(one))];
-}
-
-/** A refusal names the document: there may be a whole folder of them. */
-async function naming<T>({ source, kind, name }: Manifest, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    throw error instanceof Refused ? error.in(`${source}, ${kind.toLowerCase()} ${name}`) : error;
-  }
-}

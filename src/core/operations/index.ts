@@ -12,6 +12,7 @@ import { RECOMMENDATIONS } from './recommendations.ts';
 import { SCALING_POLICIES } from './scaling-policies.ts';
 import { SECRETS } from './secrets.ts';
 import { SESSION } from './session.ts';
+import { SETS } from './sets.ts';
 import { TENANTS } from './tenants.ts';
 import { TOKENS } from './tokens.ts';
 import { VOLUMES } from './volumes.ts';
@@ -34,6 +35,7 @@ export const OPERATIONS = {
   audit: AUDIT,
   backups: BACKUPS,
   volumes: VOLUMES,
+  sets: SETS,
   recommendations: RECOMMENDATIONS,
   tenants: TENANTS,
   tokens: TOKENS,

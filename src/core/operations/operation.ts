@@ -6,6 +6,8 @@ export interface QueryParameter {
   readonly description: string;
   readonly schema: Readonly<Record<string, unknown>>;
   readonly required?: true;
+  /** Of `all`, where the answer has a place for every rejection. */
+  readonly sameAnswer?: true;
 }
 
 export interface OperationBody {
@@ -90,11 +92,20 @@ type ParameterValue<P> = P extends { readonly schema: { readonly enum: readonly 
       ? boolean
       : string;
 
+/** `all` where it changes the shape of the answer. */
+type AnsweredApart<Q> = Q extends { readonly all: { readonly sameAnswer: true } } ? never : keyof Q & 'all';
+
+/** Whether every rejection can be asked for, in an answer of another shape. */
+export type AllOf<O extends Operation> = AnsweredApart<QueryIn<O>>;
+
 /** As a client gives it. What asks for all rejections has another answer, and is a call of its own. */
 export type QueryOf<O extends Operation> = {
   readonly [K in RequiredIn<QueryIn<O>>]: ParameterValue<QueryIn<O>[K]>;
 } & {
-  readonly [K in Exclude<keyof QueryIn<O>, RequiredIn<QueryIn<O>> | 'all'>]?: ParameterValue<QueryIn<O>[K]>;
+  readonly [K in Exclude<
+    keyof QueryIn<O>,
+    RequiredIn<QueryIn<O>> | AnsweredApart<QueryIn<O>>
+  >]?: ParameterValue<QueryIn<O>[K]>;
 };
 
 type ShapeIn<O extends Operation> = O extends { readonly body: { readonly shape: infer S } } ? S : never;

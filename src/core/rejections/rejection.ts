@@ -18,6 +18,11 @@ export interface Rejection {
   readonly retryAfterSeconds?: number;
 }
 
+/** As it is sent. */
+export type RejectionRecord = Readonly<
+  Record<'code' | 'field' | 'received' | 'expected' | 'why' | 'doc', string>
+>;
+
 export interface RejectionParts {
   readonly field: string;
   /** Already safe text: made by `received()` or `redacted()`. */

@@ -146,6 +146,30 @@ export const requestCodes = entries({
     corrected: 'GET /api/v1/tenants/shop',
     origin: 'extension',
   },
+  apply_dry_run_only: {
+    status: 422,
+    field: 'dryRun',
+    title: 'A set of documents is planned as a whole, and not written as a whole.',
+    cause:
+      'Each document has its own write, with its own revision, audit line and answer; a request that wrote many would have to hide which of them were stored when one fails. Ask for the plan of the set, then write its documents in the order of the plan, as `berth apply -f` does.',
+    accepted: 'true',
+    failing: 'POST /api/v1/apply\n\n[{ "name": "web", "image": "registry.internal:5000/shop/web:1.4.2" }]',
+    corrected:
+      'POST /api/v1/apply?dryRun=true\n\n[{ "name": "web", "image": "registry.internal:5000/shop/web:1.4.2" }]',
+    origin: 'extension',
+  },
+  document_described_twice: {
+    status: 422,
+    field: 'computed',
+    title: 'Two documents of the set describe the same record.',
+    cause: 'One of them would undo the other, and which one would depend on their order.',
+    accepted: 'one document per kind and name',
+    failing:
+      'POST /api/v1/apply?dryRun=true\n\n[{ "name": "web", "image": "registry.internal:5000/shop/web:1.4.2" }, { "name": "web", "image": "registry.internal:5000/shop/web:1.4.3" }]',
+    corrected:
+      'POST /api/v1/apply?dryRun=true\n\n[{ "name": "web", "image": "registry.internal:5000/shop/web:1.4.3" }]',
+    origin: 'extension',
+  },
   field_unknown: {
     status: 422,
     field: 'computed',

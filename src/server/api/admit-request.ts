@@ -17,6 +17,7 @@ import {
 } from '../access/session.ts';
 import type { Principal } from '../access/principal.ts';
 import { duplicateHeader, hostRejection } from './headers.ts';
+import { baseUrlOf, rejectionBody } from './replies.ts';
 import type { Route, RouteRequest } from './route.ts';
 import type { ApiContext } from './api-context.ts';
 
@@ -141,6 +142,11 @@ function forbidden(role: Principal['role'], permission: Route['permission']): Re
   });
 }
 
+/** Of a part of a request that needs more than the route does. */
+export function permissionRejection(principal: Principal, permission: Permission): Rejection | undefined {
+  return permitted(principal, permission) ? undefined : forbidden(principal.role, permission);
+}
+
 /** Whether what was admitted would still be, while it lasts. */
 export function credentialRejection(
   context: ApiContext,
@@ -208,6 +214,7 @@ export function admitRequest(
     headers: request.headers,
     requestId: request.id,
     departure: departure(context, request),
+    words: (rejection) => rejectionBody(rejection, baseUrlOf(request, options.baseUrl)),
     charge: (requests) => limiter.charge(principal.tokenId, requests),
   };
 }

@@ -101,7 +101,8 @@ function responsesOf(route: Route, use: SchemaUse): Record<string, unknown> {
     ...Object.fromEntries(media.map((type) => [type, { schema: text }])),
   };
   const responses: Record<string, unknown> = {};
-  const asksForAll = route.query?.['all'] !== undefined;
+  const all = route.query?.['all'];
+  const asksForAll = all !== undefined && all.sameAnswer !== true;
   for (const [status, description] of Object.entries(successesOf(route))) {
     responses[status] = {
       description,

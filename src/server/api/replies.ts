@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { CATALOGUE } from '../../core/rejections/catalogue.ts';
-import type { Rejection } from '../../core/rejections/rejection.ts';
+import type { Rejection, RejectionRecord } from '../../core/rejections/rejection.ts';
 import { REJECTIONS_TYPE } from '../../core/operations/queries.ts';
 import { JsonText } from './route.ts';
 import type { ApiContext } from './api-context.ts';
@@ -18,7 +18,7 @@ export function statusOf(rejection: Rejection): number {
 }
 
 /** The body is the rejection record, exactly its six keys. */
-export function rejectionBody(rejection: Rejection, baseUrl: string): Record<string, string> {
+export function rejectionBody(rejection: Rejection, baseUrl: string): RejectionRecord {
   const { code, field, received: got, expected, why } = rejection;
   return { code, field, received: got, expected, why, doc: `${baseUrl}/docs/errors/${code}` };
 }

@@ -2,16 +2,16 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { WebSocket } from 'ws';
 import type { Tenant } from '../../core/model/tenant.ts';
 import type {
+  AllOf,
   AnswerOf,
   Operation,
   ParamsOf,
-  QueryNameOf,
   ServedBody,
   ServedQuery,
   StatusOf,
 } from '../../core/operations/operation.ts';
 import type { Exactly } from '../../core/schema/shape.ts';
-import type { Rejection } from '../../core/rejections/rejection.ts';
+import type { Rejection, RejectionRecord } from '../../core/rejections/rejection.ts';
 import type { Principal } from '../access/principal.ts';
 import type { Caller } from '../writes/admission.ts';
 import type { TenantStore } from '../store/store.ts';
@@ -25,6 +25,8 @@ interface RequestContext {
   readonly requestId: string;
   /** A signal that is aborted when the client goes away, or its credential ends: the reason is the rejection then. */
   readonly departure: () => AbortSignal;
+  /** A rejection as the client is told. */
+  readonly words: (rejection: Rejection) => RejectionRecord;
   /** Counts as this many more requests of the credential: for work that grows with what is asked. */
   readonly charge: (requests: number) => void;
 }
@@ -93,7 +95,7 @@ export class Rejections {
 export interface SocketClient {
   readonly connection: WebSocket;
   /** A rejection as the client is told. */
-  readonly words: (rejection: Rejection) => Readonly<Record<string, string>>;
+  readonly words: (rejection: Rejection) => RejectionRecord;
   /** Aborted when the client goes away, or its credential ends: the reason is the rejection then. */
   readonly departure: AbortSignal;
 }
@@ -113,7 +115,7 @@ type StreamReplyTo<O extends Operation> = O['success'] extends { readonly media:
   ? StreamReply
   : never;
 
-type RejectionsOf<O extends Operation> = 'all' extends QueryNameOf<O> ? Rejections : never;
+type RejectionsOf<O extends Operation> = AllOf<O> extends never ? never : Rejections;
 
 /** What the table says of the operation: its statuses with its answer, exactly; a stream where it has one; a rejection. */
 export type ReplyTo<O extends Operation> =

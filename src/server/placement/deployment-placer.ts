@@ -38,6 +38,8 @@ function volumeRequirements(tenant: TenantStore, spec: Workload): readonly Volum
     const volume = tenant.get('volumes', idOf('volumes', mount.volumeId))?.record;
     // Admission saw the volume; if it is gone since, no node can serve the mount.
     if (volume === undefined) return [{ volume: mount.volumeId, access: 'local' as const, nodes: [] }];
+    // Only supposed: it is made where its first instance is placed.
+    if (volume.phase === 'Ready' && volume.primaryNodeId === undefined) return [];
     return volumeRequirement(volume, mount) ?? [];
   });
 }

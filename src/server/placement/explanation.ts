@@ -51,7 +51,7 @@ export function planPlacement(
     .filter((stored) => !kept.includes(stored) && stored.record.specHash !== stays)
     .map(({ record }) => record.id);
   const wanted = Math.max(0, spec.replicas - kept.length);
-  const request = clusters.request(tenant.tenantId, spec);
+  const request = clusters.request(tenant.tenantId, spec, tenant);
   // An update finds the deployment running: what no node has yet is the changed one. What is left of a deleted one is another.
   const isUpdate =
     isOfDeployment(spec.name) && tenant.get('deployments', idOf('deployments', spec.name)) !== undefined;

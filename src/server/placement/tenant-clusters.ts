@@ -67,10 +67,11 @@ export class TenantClusters {
     return new DeploymentPlacer(this.of(tenantId), this.request(tenantId, spec), options);
   }
 
-  request(tenantId: TenantId, spec: Workload): PlacementRequest {
+  /** `tenant`: as its records are supposed to be. */
+  request(tenantId: TenantId, spec: Workload, tenant = this.#store.forTenant(tenantId)): PlacementRequest {
     const known = this.#requests.get(spec);
     if (known) return known;
-    const request = requestFor(this.#store.forTenant(tenantId), spec, this.defaultRequest);
+    const request = requestFor(tenant, spec, this.defaultRequest);
     // Where a volume may be mounted changes with the volume, not with the spec; where a network is, with the network.
     if (request.volumes === undefined && request.networks === undefined) this.#requests.set(spec, request);
     return request;

@@ -131,4 +131,7 @@ export class TenantStore {
   commit(transaction: Transaction): Promise<CommitResult> {
     return this.#store.commit(transaction);
   }
+
+  /** Told what a dry run would commit. Here it leaves nothing; see supposed.ts. */
+  suppose(_would: () => Transaction): void {}
 }

@@ -151,8 +151,8 @@ function replay<O extends Operation>(
 
 export type Attempt<O extends Operation> =
   | Rejection
-  /** Nothing to store (a dry run). */
-  | { readonly answer: Accepted<O> }
+  /** Nothing to store (a dry run), and what it would have stored. */
+  | { readonly answer: Accepted<O>; readonly would?: () => Transaction }
   | { readonly answer: Accepted<O>; readonly transaction: Transaction };
 
 /**
@@ -187,7 +187,10 @@ async function attemptAndCommit<O extends Operation>(
       // The first request with this key may have been stored since, and what it made be the reason for the rejection.
       return replay<O>(admission, caller, await readStoredAnswer(caller)) ?? result;
     }
-    if (!('transaction' in result)) return result.answer;
+    if (!('transaction' in result)) {
+      if (result.would !== undefined) tenant.suppose(result.would);
+      return result.answer;
+    }
     const { answer, transaction } = result;
     const gone = expectTenant(admission, caller, transaction);
     if (gone) return gone;

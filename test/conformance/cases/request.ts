@@ -269,6 +269,23 @@ export const requestCases: readonly Case[] = [
       body: { name: 'up', role: 'platform-admin' },
     }),
   }),
+  ...refused('apply_dry_run_only', 'dryRun', {
+    'a set without a word of it': ask('POST', '/api/v1/apply', { body: [] }),
+    'a set that is to be stored': ask('POST', '/api/v1/apply?dryRun=false', { body: [] }),
+  }),
+  ...inside('apply_dry_run_only', {
+    'a set that is planned': ask('POST', '/api/v1/apply?dryRun=true', { body: [] }),
+  }),
+  ...refused('document_described_twice', '[1].name', {
+    'one with its kind, one without': ask('POST', '/api/v1/apply?dryRun=true', {
+      body: [{ name: 'web' }, { kind: 'Deployment', name: 'web' }],
+    }),
+  }),
+  ...inside('document_described_twice', {
+    'a job and a deployment of one name': ask('POST', '/api/v1/apply?dryRun=true', {
+      body: [{ name: 'web' }, { kind: 'Job', name: 'web' }],
+    }),
+  }),
   ...refused('field_unknown', 'healthcheck', { 'another case': post({ healthcheck: {} }) }),
   ...refused('field_unknown', 'placement.residency.land', {
     nested: post({ placement: { residency: { land: 'DE' } } }),

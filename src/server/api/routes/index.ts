@@ -1,6 +1,7 @@
 import type { SessionSettings } from '../../access/session.ts';
 import type { Admission } from '../../writes/admission.ts';
 import type { JoinAddress } from '../../writes/nodes/join-tokens.ts';
+import type { NetworkAdmission } from '../../writes/networks/network-stored.ts';
 import type { NodeAdmission } from '../../writes/nodes/node-admission.ts';
 import { ShownRecommendations } from '../../writes/deployments/recommendations.ts';
 import type { VolumeAdmission } from '../../writes/volumes/volume-stored.ts';
@@ -23,6 +24,7 @@ import { recommendationRoutes } from './recommendations.ts';
 import { type ScalingViews, scalingRoutes } from './scaling.ts';
 import { secretRoutes } from './secrets.ts';
 import { sessionRoutes } from './session.ts';
+import { setRoutes } from './sets.ts';
 import { snapshotRoutes } from './snapshots.ts';
 import { volumeRoutes } from './volumes.ts';
 
@@ -62,6 +64,10 @@ export function apiRoutes({
     leaseMs: volumeLeaseMs,
     seen: (tenantId, volumeId, node) => dispatch.volumeSeen(tenantId, volumeId, node),
   };
+  const networks: NetworkAdmission = {
+    admission,
+    attached: (tenantId, node, network) => attachedContainers(dispatch, tenantId, node, network),
+  };
   return [
     ...deploymentRoutes(admission),
     ...scalingRoutes(admission, scalingViews),
@@ -71,10 +77,8 @@ export function apiRoutes({
     ...secretRoutes(admission),
     ...nodeRoutes(nodes, dispatch),
     ...joinTokenRoutes(nodes, joinAddress),
-    ...networkRoutes({
-      admission,
-      attached: (tenantId, node, network) => attachedContainers(dispatch, tenantId, node, network),
-    }),
+    ...networkRoutes(networks),
+    ...setRoutes({ networks, volumes }),
     ...ingressRoutes(admission, dispatch),
     ...historyRoutes(),
     ...archiveRoutes(admission),

@@ -261,7 +261,10 @@ export async function attemptDeploymentWrite(
     ...(before === undefined ? {} : { removed: removedEntries(before, spec) }),
   };
   const answer = accepted(admission, caller, record, previous, announced);
-  if (dryRun) return { answer: withPlan(admission, caller, answer, previous?.record, record) };
+  if (dryRun) {
+    const would = () => supposedWrite(caller, record, before);
+    return { answer: withPlan(admission, caller, answer, previous?.record, record), would };
+  }
 
   // The registry and the secrets store were asked meanwhile: what the guards below hold must still be what the rules saw.
   const moved = deploymentFactsRejection(
@@ -286,6 +289,19 @@ export async function attemptDeploymentWrite(
     transaction,
   );
   return failed ?? { answer, transaction };
+}
+
+/** What others of a set are judged by. */
+function supposedWrite(
+  { tenant }: Caller,
+  record: DeploymentRecord,
+  before: DeploymentSpec | undefined,
+): Transaction {
+  const { spec } = record;
+  const transaction = tenant.transaction().put('deployments', idOf('deployments', spec.name), record);
+  claimVolumes(tenant, spec.name, { before, after: spec }, transaction);
+  claimIngress(tenant, spec.name, { before, after: spec }, transaction);
+  return transaction;
 }
 
 /** More would not fit into one commit of etcd; a chain of that length is walked, and only its first part guarded. */

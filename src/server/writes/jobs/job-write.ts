@@ -112,7 +112,12 @@ export async function attemptJobWrite(
       record.specHash,
     );
     const diff = previous && { diff: fieldDifferences(described(previous.record), described(record)) };
-    return { answer: accepted(200, { ...body, plan: { ...placement, ...diff } }) };
+    const would = () => {
+      const transaction = tenant.transaction().put('jobs', idOf('jobs', spec.name), record);
+      claimVolumes(tenant, workload.name, { before, after: workload }, transaction);
+      return transaction;
+    };
+    return { answer: accepted(200, { ...body, plan: { ...placement, ...diff } }), would };
   }
   const transaction = jobTransaction(admission, caller, record, previous);
   claimVolumes(tenant, workload.name, { before, after: workload }, transaction);

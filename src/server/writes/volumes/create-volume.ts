@@ -128,13 +128,22 @@ export async function createVolume(
     const announced = announcements(tenant, draft, record);
     const { revision: _unknown, ...view } = storedVolumeView(tenant, seen, { record, modRevision: 0 });
     const answer = { ...view, ...announced, removed: [] };
-    if (dryRun) return { answer: accepted(200, answer) };
     const id = idOf('volumes', record.id);
+    const nameId = idOf('volume-names', name);
+    if (dryRun) {
+      // What mounts it is written once it is Ready.
+      const ready: VolumeRecord = { ...record, phase: 'Ready' };
+      const named = { volumeId: record.id };
+      return {
+        answer: accepted(200, answer),
+        would: () => tenant.transaction().put('volume-names', nameId, named).put('volumes', id, ready),
+      };
+    }
     const subject = { kind: 'Volume', name: record.id } as const;
     const transaction = tenant
       .transaction()
-      .expect('volume-names', idOf('volume-names', name), undefined)
-      .put('volume-names', idOf('volume-names', name), { volumeId: record.id })
+      .expect('volume-names', nameId, undefined)
+      .put('volume-names', nameId, { volumeId: record.id })
       .expect('volumes', id, undefined)
       .put('volumes', id, record);
     if (record.primaryNodeId !== undefined) {

@@ -1,0 +1,34 @@
+import { setPlan } from '../contract/answers/set.ts';
+import { operation } from './operation.ts';
+
+export const SETS = {
+  plan: operation({
+    method: 'POST',
+    path: '/api/v1/apply',
+    summary: 'What writing a set of documents would do, each judged as if those before it existed',
+    tag: 'Sets',
+    permission: ['deploy', 'volumes.manage'],
+    tenant: 'credential',
+    query: {
+      dryRun: {
+        description: 'Has to be true: each document has its own write.',
+        schema: { type: 'boolean', default: false },
+      },
+      all: {
+        description: 'Of documents that are refused: every rejection, not only the first.',
+        schema: { type: 'boolean', default: false },
+        sameAnswer: true,
+      },
+    },
+    body: {
+      shape: {
+        type: 'list',
+        description: 'Documents of kind Network, Volume, Deployment (if none is said) and Job, in any order.',
+        items: { type: 'map', items: { type: 'any', schema: {} } },
+      },
+      yaml: true,
+    },
+    codes: ['apply_dry_run_only', 'document_described_twice'],
+    success: { status: 200, description: 'The plan of the whole set; nothing is stored.', answer: setPlan },
+  }),
+};

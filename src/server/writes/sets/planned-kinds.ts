@@ -1,0 +1,221 @@
+import type { FieldDifference } from '../../../core/contract/diff.ts';
+import { differingFields } from '../../../core/contract/as-described.ts';
+import type { Document, DocumentKind } from '../../../core/contract/document-order.ts';
+import type { Permission } from '../../../core/model/permission.ts';
+import { isRecord } from '../../../core/model/values.ts';
+import type { VolumeRecord } from '../../../core/model/volume.ts';
+import type { SETS } from '../../../core/operations/sets.ts';
+import type { AnswerOf } from '../../../core/operations/operation.ts';
+import { received } from '../../../core/rejections/redaction.ts';
+import type { RejectionCode } from '../../../core/rejections/catalogue.ts';
+import { isRejection, reject } from '../../../core/rejections/reject.ts';
+import type { Rejection } from '../../../core/rejections/rejection.ts';
+import { networkRules, readNetworkShape } from '../../../core/rules/network.ts';
+import { volumeRules } from '../../../core/rules/volume-record.ts';
+import { findDeployment } from '../../reads/deployment.ts';
+import { findJob } from '../../reads/job.ts';
+import { findNetwork } from '../../reads/network.ts';
+import { volumeIdIn } from '../../reads/volume.ts';
+import { idOf } from '../../store/record-ids.ts';
+import type { Caller, WriteOptions } from '../admission.ts';
+import { createDeployment } from '../deployments/create-deployment.ts';
+import { deploymentRejections } from '../deployments/deployment-rejections.ts';
+import { updateDeployment } from '../deployments/update-deployment.ts';
+import { documentRejections } from '../found-rejections.ts';
+import { createJob } from '../jobs/create-job.ts';
+import { jobRejections } from '../jobs/job-draft.ts';
+import { updateJob } from '../jobs/update-job.ts';
+import { createNetwork } from '../networks/create-network.ts';
+import type { NetworkAdmission } from '../networks/network-stored.ts';
+import { createVolume, readVolumeShape } from '../volumes/create-volume.ts';
+import { type VolumeAdmission, volumesUnavailable } from '../volumes/volume-stored.ts';
+
+type PlannedDocument = AnswerOf<typeof SETS.plan>['documents'][number];
+
+/** What the write of one document would do. */
+export type Effect = Pick<PlannedDocument, 'alterations' | 'warnings' | 'removed' | 'plan' | 'revision'> & {
+  readonly action: 'create' | 'change' | 'unchanged';
+  readonly specHash?: string;
+  readonly changes?: readonly FieldDifference[];
+};
+
+export interface PlannedKind {
+  readonly permission: Permission;
+  readonly plan: (caller: Caller, document: Document, options: WriteOptions) => Promise<Effect | Rejection>;
+  /** Beside the first rejection, all that is refused in the document. */
+  readonly every: (
+    caller: Caller,
+    document: Document,
+    first: Rejection,
+    options: WriteOptions,
+  ) => Promise<readonly Rejection[]>;
+}
+
+export interface SetAdmission {
+  readonly networks: NetworkAdmission;
+  readonly volumes: VolumeAdmission;
+}
+
+const UNCHANGED: Effect = { action: 'unchanged', alterations: [], warnings: [], removed: [] };
+
+function nameIn({ name }: Document): string {
+  return typeof name === 'string' ? name : '';
+}
+
+/** The kind is said by the place of what has only one. */
+function withoutKind({ kind: _kind, ...document }: Document): Document {
+  return document;
+}
+
+/** Material for the secrets store leaves no trace in the record, so equal records do not mean that there is nothing to do. */
+function carriesMaterial({ secrets }: Document): boolean {
+  const entries: readonly unknown[] = Array.isArray(secrets) ? secrets : [];
+  return entries.some((entry) => isRecord(entry) && ('values' in entry || 'generate' in entry));
+}
+
+/** What a document cannot change: it is as described, or it is refused with the first field that is not. */
+function unchanged(
+  code: RejectionCode,
+  document: Document,
+  stored: Readonly<Record<string, unknown>>,
+  advice: string,
+): Effect | Rejection {
+  const differing = differingFields(document, stored);
+  const [field] = differing;
+  if (field === undefined) return UNCHANGED;
+  return reject(code, {
+    field,
+    received: received(document[field]),
+    expected: `${received(stored[field])}, as it is stored`,
+    why: `${nameIn(document)} exists and differs in ${differing.join(', ')}; ${advice}`,
+  });
+}
+
+interface Written {
+  readonly body: Omit<Effect, 'action'> & {
+    readonly plan?: NonNullable<Effect['plan']> & { readonly diff?: readonly FieldDifference[] };
+  };
+}
+
+function created({ body }: Written): Effect {
+  const { alterations, warnings, removed, plan, specHash } = body;
+  return {
+    action: 'create',
+    alterations,
+    warnings,
+    removed,
+    ...(plan && { plan }),
+    ...(specHash !== undefined && { specHash }),
+  };
+}
+
+function changed(outcome: Written, document: Document, revision: number): Effect {
+  const { diff: changes = [], ...plan } = outcome.body.plan ?? { instances: [], waitingFor: [] };
+  const isChange = changes.length > 0 || outcome.body.removed.length > 0 || carriesMaterial(document);
+  return { ...created(outcome), action: isChange ? 'change' : 'unchanged', revision, changes, plan };
+}
+
+function deployments({ admission }: NetworkAdmission): PlannedKind {
+  return {
+    permission: 'deploy',
+    plan: async (caller, document, options) => {
+      const { stored } = findDeployment(caller.tenant, nameIn(document));
+      const outcome = stored
+        ? await updateDeployment(admission, caller, undefined, document, options)
+        : await createDeployment(admission, caller, document, options);
+      if (isRejection(outcome)) return outcome;
+      return stored ? changed(outcome, document, stored.modRevision) : created(outcome);
+    },
+    every: (caller, document, first, options) => {
+      const name = nameIn(document);
+      const { stored } = findDeployment(caller.tenant, name);
+      return deploymentRejections(admission, caller, document, {
+        ...options,
+        first,
+        ...(stored && { updates: name }),
+      });
+    },
+  };
+}
+
+function jobs({ admission }: NetworkAdmission): PlannedKind {
+  return {
+    permission: 'deploy',
+    plan: async (caller, document, options) => {
+      const name = nameIn(document);
+      const stored = findJob(caller.tenant, name);
+      const outcome = stored
+        ? await updateJob(admission, caller, name, document, options)
+        : await createJob(admission, caller, document, options);
+      if (isRejection(outcome)) return outcome;
+      return stored ? changed(outcome, document, stored.modRevision) : created(outcome);
+    },
+    every: (caller, document, first) =>
+      jobRejections(admission, caller, document, first, findJob(caller.tenant, nameIn(document))),
+  };
+}
+
+function networks(admission: NetworkAdmission): PlannedKind {
+  return {
+    permission: 'deploy',
+    plan: async (caller, document, options) => {
+      const described = withoutKind(document);
+      const stored = findNetwork(caller.tenant, nameIn(document))?.record;
+      if (stored !== undefined)
+        return unchanged(
+          'network_already_exists',
+          described,
+          { ...stored },
+          'a network is not changed once it is made: delete it first, or take another name.',
+        );
+      const outcome = await createNetwork(admission, caller, described, options);
+      return isRejection(outcome) ? outcome : created(outcome);
+    },
+    every: (_caller, document, first) =>
+      documentRejections(first, withoutKind(document), readNetworkShape, networkRules),
+  };
+}
+
+/** One that is still being made is waited for before what mounts it is written. */
+function suppose({ tenant }: Caller, record: VolumeRecord): void {
+  if (record.phase !== 'Pending' && record.phase !== 'Materializing') return;
+  const id = idOf('volumes', record.id);
+  tenant.suppose(() => tenant.transaction().put('volumes', id, { ...record, phase: 'Ready' }));
+}
+
+function volumes(admission: VolumeAdmission): PlannedKind {
+  return {
+    permission: 'volumes.manage',
+    plan: async (caller, document, options) => {
+      const off = volumesUnavailable(admission.admission);
+      if (off) return off;
+      // Where its primary is now is not the file's to say.
+      const { nodeId: _node, ...described } = withoutKind(document);
+      const id = volumeIdIn(caller.tenant)(nameIn(document));
+      const stored = id === undefined ? undefined : caller.tenant.get('volumes', idOf('volumes', id))?.record;
+      if (stored !== undefined) {
+        suppose(caller, stored);
+        return unchanged(
+          'volume_already_exists',
+          described,
+          { ...stored, replicas: stored.copies },
+          'a volume is not changed by a document: add-replica and remove-replica change its copies.',
+        );
+      }
+      const outcome = await createVolume(admission, caller, withoutKind(document), options);
+      return isRejection(outcome) ? outcome : created(outcome);
+    },
+    every: (_caller, document, first) =>
+      documentRejections(first, withoutKind(document), readVolumeShape, volumeRules),
+  };
+}
+
+/** How a document of each kind is planned. A new kind is one entry, and its place in `DOCUMENT_KINDS`. */
+export function plannedKinds(admission: SetAdmission): Readonly<Record<DocumentKind, PlannedKind>> {
+  return {
+    Network: networks(admission.networks),
+    Volume: volumes(admission.volumes),
+    Deployment: deployments(admission.networks),
+    Job: jobs(admission.networks),
+  };
+}

@@ -1,0 +1,109 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import {
+  type ControlPlane,
+  startControlPlane,
+  type TestTenant,
+  UNREACHABLE_IMAGE,
+} from '../support/harness/server-under-test.ts';
+import { type CommandOutcome, typeCommand } from '../support/harness/typed-command.ts';
+
+let plane: ControlPlane;
+let shop: TestTenant;
+let home: string;
+let folder: string;
+let count = 0;
+
+const berth = (...words: readonly string[]): Promise<CommandOutcome> =>
+  typeCommand(words, {
+    HOME: home,
+    BERTH_CLI_SERVER: plane.url,
+    BERTH_CLI_TOKEN: shop.tokens['tenant-admin'],
+  });
+
+function file(name: string, text: string): string {
+  const path = join(folder, name);
+  writeFileSync(path, text);
+  return path;
+}
+
+const names = async (what: string): Promise<readonly string[]> =>
+  (await berth('get', what, '-o', 'name')).out.split('\n').filter((line) => line !== '');
+
+beforeAll(async () => {
+  plane = await startControlPlane();
+  home = mkdtempSync(join(tmpdir(), 'berth-apply-folder-'));
+});
+beforeEach(async () => {
+  count += 1;
+  shop = await plane.tenant(`shop-${count}`);
+  folder = join(home, `files-${count}`);
+  mkdirSync(folder);
+});
+afterAll(async () => {
+  await plane.close();
+  rmSync(home, { recursive: true, force: true });
+});
+
+const deployment = (name: string, ...lines: readonly string[]): string =>
+  ['kind: Deployment', `name: ${name}`, `image: ${UNREACHABLE_IMAGE}`, ...lines, ''].join('\n');
+
+describe('a folder of documents', () => {
+  it('is written in the order in which they refer to one another, and left alone the second time', async () => {
+    file('10-web.yaml', deployment('web', 'dependsOn:', '  db: started'));
+    file('20-db.yml', deployment('db', 'access:', '  from: [web]'));
+    file('.hidden.yaml', 'not: [a document');
+    const dry = await berth('apply', '-f', folder, '--dry-run');
+    expect(dry).toMatchObject({ status: 0, out: '' });
+    expect(dry.err.match(/^\+ \w+/gm)).toEqual(['+ db', '+ web']);
+    expect(await names('deployments')).toEqual([]);
+    expect((await berth('apply', '-f', folder, '--no-wait')).out).toMatch(
+      /^deployment\/db created .*\ndeployment\/web created .*\n$/,
+    );
+    expect((await berth('apply', '-f', folder, '--no-wait')).out).toBe(
+      'deployment/db unchanged\ndeployment/web unchanged\n',
+    );
+  });
+
+  it('with refusals writes nothing, and says all of them with file, line and column', async () => {
+    const good = file('a.yaml', deployment('good'));
+    const several = file(
+      'b.yaml',
+      `${deployment('one', 'replicas: -1', 'ports:', '  - container: 80', '  - container: 99999')}---\n${deployment('two', 'helthCheck: {}')}`,
+    );
+    const json = file('c.json', `{\n  "name": "three",\n  "image": "nginx"\n}\n`);
+    const refused = await berth('apply', '-f', folder);
+    expect(refused).toMatchObject({ status: 1, out: '' });
+    const places = refused.err.split('\n').filter((line) => line.startsWith('  in '));
+    expect(places.map((line) => line.slice(5).trim())).toEqual([
+      `${several}:4:1, deployment one`,
+      `${several}:7:5, deployment one`,
+      `${several}:12:1, deployment two`,
+      `${json}:3:3, deployment three`,
+    ]);
+    expect(refused.err).toContain('nothing was stored');
+    expect(refused.err).not.toContain(good);
+    expect(await names('deployments')).toEqual([]);
+  });
+
+  it('that is not written to its end says what is stored and what is not, and goes on from there', async () => {
+    file('a.yaml', deployment('first'));
+    file(
+      'b.yaml',
+      'kind: Volume\nname: data\nclass: ephemeral\ntype: volume\nsizeBytes: 134217728\n' +
+        `---\n${deployment('second', 'volumes:', '  - { volume: data, mountPath: /data }')}`,
+    );
+    // No node makes the volume, so that what mounts it cannot be stored.
+    const stuck = await berth('apply', '-f', folder, '--timeout', '1s');
+    expect(stuck.status).toBe(4);
+    expect(stuck.err).toContain('stored: volume/data, deployment/first\n');
+    expect(stuck.err).toContain('not stored: deployment/second\n');
+    expect(stuck.err).toContain('go on: ');
+    expect(await names('deployments')).toEqual(['deployment/first']);
+    const again = await berth('apply', '-f', folder, '--timeout', '1s');
+    expect(again.out).toBe('volume/data unchanged\ndeployment/first unchanged\n');
+    expect(again.status).toBe(4);
+  });
+});
