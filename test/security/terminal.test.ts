@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterAll, beforeAll, expect } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { unpack } from '../../src/cli/files/unpack.ts';
 import { tarOf } from '../../src/cli/up/tar.ts';
 import type { ChannelStart } from '../../src/core/contract/channel-messages.ts';
@@ -11,6 +11,7 @@ import type { StreamOperation } from '../../src/core/protocol/agent-protocol.ts'
 import { attack } from '../support/attack.ts';
 import { channelOf, ScriptedClient, SHELL } from '../support/channel-stage.ts';
 import { eventually } from '../support/eventually.ts';
+import { BOOTSTRAP } from '../support/harness/caller.ts';
 import { type ControlPlane, startControlPlane } from '../support/harness/control-plane.ts';
 import { NodeFlow } from '../support/harness/node-flow.ts';
 import type { AgentIdentity, ScriptedAgent } from '../support/agents/scripted-agent.ts';
@@ -51,8 +52,8 @@ async function token(role: string): Promise<{ readonly id: string; readonly toke
 }
 
 /** Up to where the agent has opened its side. */
-async function joined(headers: Readonly<Record<string, string>>, start: ChannelStart = SHELL) {
-  const client = new ScriptedClient(plane.url, headers);
+async function joined(headers: Readonly<Record<string, string>>, start: ChannelStart = SHELL, query = '') {
+  const client = new ScriptedClient(plane.url, headers, query);
   expect((await client.outcome).status).toBe(101);
   client.say(start);
   const { operation, streamId } = await agent.next('request');
@@ -82,9 +83,11 @@ attack('a deployer of another tenant', 'a terminal in an instance by its id', as
       { ...bearer(other.token), 'x-tenant-id': shop.id },
       `?instance=${instance}`,
     ),
+    new ScriptedClient(plane.url, bearer(other.token), `?instance=${instance}&tenant=shop`),
   ];
   expect((await Promise.all(asked.map(({ outcome }) => outcome))).map(({ code }) => code)).toEqual([
     'instance_not_found',
+    'tenant_forbidden',
     'tenant_forbidden',
   ]);
   expect(agent.received.filter(({ type }) => type === 'request')).toEqual([]);
@@ -113,6 +116,32 @@ attack('a page of another site', 'a terminal with the cookie of who is signed in
   const own = new ScriptedClient(plane.url, { cookie, origin: plane.url });
   expect(await own.outcome).toEqual({ status: 101 });
   own.socket.terminate();
+});
+
+it('is opened by a page of its own for the tenant in the address, and a refusal is told inside', async () => {
+  const signedIn = async (bearing: string) => {
+    const answer = await fetch(`${plane.url}/api/v1/session`, { method: 'POST', headers: bearer(bearing) });
+    return { cookie: answer.headers.get('set-cookie')?.split(';', 1)[0] ?? '', origin: plane.url };
+  };
+  const admin = await signedIn(BOOTSTRAP);
+  const told = async (query: string, name: string) => {
+    const client = new ScriptedClient(plane.url, admin, query, name);
+    expect(await client.outcome).toEqual({ status: 101 });
+    await client.closed;
+    return client.news;
+  };
+  expect(await told('', 'web')).toMatchObject([{ type: 'end', rejection: { code: 'deployment_not_found' } }]);
+  expect(await told('?tenant=shop&instance=ins_0', 'web')).toMatchObject([
+    { type: 'end', rejection: { code: 'instance_not_found' } },
+  ]);
+  const { client, channel } = await joined({ ...admin }, SHELL, '?tenant=shop');
+  client.socket.terminate();
+  channel.terminate();
+  const both = { ...bearer(BOOTSTRAP), 'x-tenant-id': 'platform' };
+  expect(await new ScriptedClient(plane.url, both, '?tenant=shop').outcome).toEqual({
+    status: 403,
+    code: 'tenant_forbidden',
+  });
 });
 
 attack('a revoked token', 'a terminal that is open', async () => {

@@ -11,6 +11,7 @@ const PAGES = [
   '/deployments',
   '/deployments/web',
   '/deployments/web?tab=logs',
+  '/deployments/web?tab=terminal',
   '/deployments/web?tab=events',
   '/deployments/web?tab=rollout',
   '/deployments/web?tab=configuration',

@@ -11,9 +11,12 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
+import { BOOTSTRAP } from '../support/harness/caller.ts';
 import { type Cluster, startCluster, type Tenant } from '../support/harness/cluster.ts';
+import { openPage, seriousFindings, signIn, startBrowser } from '../support/harness/browser.ts';
 import { postgresImage } from '../support/harness/postgres-image.ts';
 import { TypedProcess } from '../support/harness/typed-process.ts';
 
@@ -191,6 +194,133 @@ describe('a terminal', () => {
       expect.stringContaining('left; the command goes on') as string,
     ]);
     expect(await processes('web', 'sleep 4004')).toBe(1);
+  });
+});
+
+describe('a terminal in the dashboard', () => {
+  let browser: Browser;
+  beforeAll(async () => {
+    browser = await startBrowser();
+  });
+  afterAll(() => browser.close());
+
+  const opened = async (path: string, token = shop.token) => {
+    const watched = await openPage(browser);
+    await signIn(watched.page, cluster.plane.url, token);
+    await watched.page.goto(cluster.plane.url + path);
+    await watched.page.getByRole('button', { name: 'Open' }).click();
+    const screen = watched.page.locator('.xterm-rows');
+    const says = (text: string | RegExp) => screen.getByText(text).first().waitFor();
+    await watched.page.getByText('Connected').waitFor();
+    return { ...watched, screen, says };
+  };
+
+  it('types, pastes, interrupts and grows with its window, and says how it ended', async () => {
+    const { page, complaints, says } = await opened('/deployments/web?tab=terminal');
+    const { keyboard } = page;
+    await says(/[#$]/);
+    await keyboard.type('stty size; echo $((40+2))\n');
+    await says(/^\d+ \d+$/);
+    await says(/^42$/);
+    // All colours are drawn by the rules of the page, and what is printed stays text.
+    await keyboard.type(`printf '\\033[38;2;250;80;10mtrue\\033[0m \\033[31mred\\033[0m <b>bold</b>\\n'\n`);
+    await says(/^true$/);
+    const colour = await page
+      .locator('.xterm-rows span', { hasText: /^true$/ })
+      .evaluate((element) => (element as unknown as { style: { color: string } }).style.color);
+    expect(colour).toMatch(/^rgb/);
+    await says('<b>bold</b>');
+    await page.evaluate(`(() => {
+      const data = new DataTransfer();
+      data.setData('text/plain', 'echo pasted-$((1+1))\\n');
+      document.activeElement.dispatchEvent(new ClipboardEvent('paste', { clipboardData: data, bubbles: true }));
+    })()`);
+    await says(/^pasted-2$/);
+    await keyboard.type('sleep 4005\n');
+    await eventually(
+      'it sleeps',
+      () => processes('web', 'sleep 4005'),
+      (count) => count === 1,
+    );
+    await keyboard.press('Control+c');
+    await eventually(
+      'it is interrupted',
+      () => processes('web', 'sleep 4005'),
+      (count) => count === 0,
+    );
+    await page.setViewportSize({ width: 700, height: 700 });
+    await keyboard.type('clear; stty size | tr " " x\n');
+    await says(/^\d+x[4-7]\d$/);
+    expect(await seriousFindings(page, 'terminal')).toEqual([]);
+    // Out of it by keyboard, and back.
+    await keyboard.press('Shift+Tab');
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('End');
+    await keyboard.press('Tab');
+    await keyboard.type('exit 7\n');
+    await page.getByText('The command ended with exit status 7.').waitFor();
+    expect(complaints).toEqual([]);
+  });
+
+  it('stays prompt while a command floods it, and takes its command with it', async () => {
+    const { page, says } = await opened('/deployments/pod?tab=terminal');
+    await says(/[#$]/);
+    await page.keyboard.type('yes flooded\n');
+    await says('flooded');
+    await page.keyboard.press('Control+c');
+    await page.keyboard.type('clear; echo still-$((1+1)); sleep 4006\n');
+    await says(/^still-2$/);
+    await eventually(
+      'it sleeps',
+      () => processes('pod', 'sleep 4006'),
+      (count) => count === 1,
+    );
+    await page.getByRole('link', { name: 'Overview' }).click();
+    await eventually(
+      'it is gone',
+      () => processes('pod', 'sleep 4006'),
+      (count) => count === 0,
+    );
+  });
+
+  it('is not offered to a viewer, and ends when its token is revoked', async () => {
+    const made = async (role: string) =>
+      (await shop.call('POST', '/api/v1/tokens', { name: role, role })).body;
+    const viewer = await openPage(browser);
+    await signIn(viewer.page, cluster.plane.url, (await made('viewer')).token as string);
+    await viewer.page.goto(`${cluster.plane.url}/deployments/web`);
+    await viewer.page.getByRole('tab', { name: 'Logs' }).waitFor();
+    expect(await viewer.page.getByRole('tab', { name: 'Terminal' }).count()).toBe(0);
+    const deployer = await made('deployer');
+    const { page } = await opened('/deployments/web?tab=terminal', deployer.token as string);
+    await page.keyboard.type('sleep 4007\n');
+    await eventually(
+      'it sleeps',
+      () => processes('web', 'sleep 4007'),
+      (count) => count === 1,
+    );
+    await shop.call('DELETE', `/api/v1/tokens/${deployer.id as string}`);
+    await page.getByText('Your session has ended').waitFor();
+    await eventually(
+      'it is gone',
+      () => processes('web', 'sleep 4007'),
+      (count) => count === 0,
+    );
+  });
+
+  it('is of the tenant that a platform administrator acts for', async () => {
+    const { page } = await openPage(browser);
+    await signIn(page, cluster.plane.url, BOOTSTRAP);
+    await page.getByRole('button', { name: /choose another/ }).click();
+    await page.getByRole('menuitemradio', { name: 'shop' }).click();
+    await page.getByRole('button', { name: 'Tenant shop: choose another' }).waitFor();
+    await page.goto(`${cluster.plane.url}/deployments/web?tab=terminal`);
+    await page.getByLabel('Command').fill('/bin/nothing');
+    await page.getByRole('button', { name: 'Open' }).click();
+    await page.getByText(/^The command ended with exit status 12[67]\.$/).waitFor();
+    await page.getByLabel('Command').fill(`sh -c 'echo "in  here"; exit 3'`);
+    await page.getByRole('button', { name: 'Open again' }).click();
+    await page.locator('.xterm-rows').getByText('in  here').waitFor();
+    await page.getByText('The command ended with exit status 3.').waitFor();
   });
 });
 

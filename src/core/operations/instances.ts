@@ -61,6 +61,11 @@ export const INSTANCES = {
         description: 'Id of an instance; absent: one that is running.',
         schema: { type: 'string' },
       },
+      tenant: {
+        description:
+          'The tenant acted for, as X-Tenant-ID says it elsewhere: a page cannot send a header with a WebSocket.',
+        schema: { type: 'string' },
+      },
     },
     codes: [
       'deployment_not_found',

@@ -33,6 +33,7 @@ const PATHS = {
   pause: 'M7 5v10M13 5v10',
   trash: 'M4 6h12M8 6V4h4v2M5.500 6l.7 10.500h7.600L14.500 6',
   pencil: 'M4 16l.8-3.500L13 4.300l2.700 2.700-8.200 8.200z',
+  terminal: 'M3 4h14v12H3zM6 8l2.5 2L6 12M10.500 12.500H14',
   scale: 'M4 16V9M10 16V4M16 16v-9',
 } as const;
 

@@ -85,17 +85,25 @@ function tenantOf(
   const asserted = tenantAssertion(route, request);
   if (isRejection(asserted)) return asserted;
   const { store } = options.access;
-  const params = paramsOf(request);
-  if (route.tenant !== 'path') return tenantActedFor(store, principal, asserted);
-  const inPath = tenantActedFor(store, principal, { field: 'tenant', value: params['tenant'] ?? '' });
-  if (isRejection(inPath) || asserted === undefined) return inPath;
+  const addressed = tenantInAddress(route, request);
+  if (addressed === undefined) return tenantActedFor(store, principal, asserted);
+  const inAddress = tenantActedFor(store, principal, { field: 'tenant', value: addressed });
+  if (isRejection(inAddress) || asserted === undefined) return inAddress;
   const inHeader = tenantActedFor(store, principal, asserted);
-  if (isRejection(inHeader) || inHeader.id === inPath.id) return inHeader;
+  if (isRejection(inHeader) || inHeader.id === inAddress.id) return inHeader;
   return reject('tenant_forbidden', {
     field: 'X-Tenant-ID',
     received: received(asserted.value),
-    why: 'The header and the path name two tenants.',
+    why: 'The header and the address name two tenants.',
   });
+}
+
+/** In the path, or in the query of a WebSocket, with which a page cannot send a header. */
+function tenantInAddress(route: Route, request: FastifyRequest): string | undefined {
+  if (route.tenant === 'path') return paramsOf(request)['tenant'] ?? '';
+  const named: unknown = route.socket === undefined ? undefined : queryOf(request)['tenant'];
+  // Given twice it is a list, and refused with the query.
+  return typeof named === 'string' ? named : undefined;
 }
 
 /**

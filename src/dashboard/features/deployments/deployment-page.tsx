@@ -31,6 +31,7 @@ import { RolloutProgress } from './rollout-progress.tsx';
 import { RotationPanel } from './rotation-panel.tsx';
 import { ScaleDialog } from './scale-dialog.tsx';
 import { ScalingPanel } from './scaling-panel.tsx';
+import { TerminalPanel } from './terminal-panel.tsx';
 import { UsageCharts } from './usage-charts.tsx';
 import { useUsageHistory } from './usage-history.ts';
 
@@ -112,6 +113,7 @@ function Detail({
 }) {
   const { name } = deployment;
   const navigate = useNavigate();
+  const { can } = useSession();
   const tab = useAddress().text('tab') ?? 'instances';
   const samples = useUsageHistory(instances, readAt);
   return (
@@ -132,6 +134,15 @@ function Detail({
           ),
         },
         { value: 'logs', title: 'Logs', content: () => <LogsPanel name={name} instances={instances} /> },
+        ...(can('exec')
+          ? [
+              {
+                value: 'terminal',
+                title: 'Terminal',
+                content: () => <TerminalPanel name={name} instances={instances} />,
+              },
+            ]
+          : []),
         { value: 'events', title: 'Events', content: () => <EventsPanel name={name} /> },
         {
           value: 'rollout',

@@ -43,6 +43,15 @@ export function openChannelTo(
   };
 }
 
+/** Of a WebSocket that is refused a page sees no answer: it is told inside. */
+export function toldInside(rejection: Rejection): ReplyTo<typeof INSTANCES.channel> {
+  return {
+    status: 101,
+    converse: ({ connection, words }) =>
+      new ClientChannel(connection).end({ type: 'end', rejection: recordOf(words(rejection)) }),
+  };
+}
+
 /** One client at one instance, from its first message to the end of what it asked for. */
 class Conversation {
   readonly #admission: Admission;

@@ -12,7 +12,7 @@ import { idOf, prefixOf } from '../../store/record-ids.ts';
 import type { TenantStore } from '../../store/store.ts';
 import { booleanParameter, pageReply, pageRequest } from '../paging.ts';
 import { type ReplyTo, type RequestFor, type Route, serve } from '../route.ts';
-import { openChannelTo } from './instance-channel.ts';
+import { openChannelTo, toldInside } from './instance-channel.ts';
 import { runCommand } from './instance-exec.ts';
 import { instanceNotFound, instanceView } from '../../reads/instance.ts';
 import { instanceDetail } from './instance-detail.ts';
@@ -122,7 +122,8 @@ export function instanceRoutes(admission: Admission, dispatch: Dispatch): Route[
     }),
     serve(INSTANCES.channel, (request) => {
       const meant = meantBy(request, request.query.instance);
-      return isRejection(meant) ? meant : openChannelTo(admission, dispatch, request, meant);
+      const opened = isRejection(meant) ? meant : openChannelTo(admission, dispatch, request, meant);
+      return isRejection(opened) && request.headers.origin !== undefined ? toldInside(opened) : opened;
     }),
   ];
 }
