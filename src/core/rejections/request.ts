@@ -175,7 +175,7 @@ export const requestCodes = entries({
     field: 'computed',
     title: 'The body has a field that this record does not have.',
     cause:
-      'A field that was ignored would be a setting that is believed to be active and is not. Names are case-sensitive, camelCase except where the interface says otherwise (`vault_path`, `mount_path`, `node_id`). The rejection names the nearest known field.',
+      'A field that was ignored would be a setting that is believed to be active and is not. Names are case-sensitive, camelCase except where the interface says otherwise (`vault_path`, `mount_path`, `node_id`). The rejection names the nearest known field, and for words of other systems (`count`, `env`, `restart_policy`, `mem_limit`, `livenessProbe` …) the field that is meant here.',
     accepted: 'only documented fields',
     failing: '{ "name": "web", "healthcheck": { "type": "exec", "command": ["/bin/check"] } }',
     corrected: '{ "name": "web", "healthCheck": { "type": "exec", "command": ["/bin/check"] } }',

@@ -3,6 +3,7 @@ import type { RejectionCode } from '../rejections/catalogue.ts';
 import type { Rejection } from '../rejections/rejection.ts';
 import { looksPasted, memberField, received, redacted } from '../rejections/redaction.ts';
 import { reject } from '../rejections/reject.ts';
+import { borrowedWord, expectedForm, type Meant } from './borrowed-words.ts';
 import { nearest } from './nearest.ts';
 
 /**
@@ -148,12 +149,16 @@ function wrongType(path: string, value: unknown, expected: string, sensitive: bo
     field: path === '' ? 'body' : path,
     // A body that is no object at all may be a credential sent by mistake.
     received: sensitive || path === '' ? redacted(value) : received(value),
-    expected,
+    expected: expectedForm(path) ?? expected,
     why: `${path === '' ? 'The body' : path} must be ${article} ${expected}.`,
   });
 }
 
 const MAX_NAMED_FIELD = 64;
+
+function meantText(path: string, { field, how }: Meant): string {
+  return `here it is ${at(path, field)}${how === undefined ? '' : `: ${how}`}.`;
+}
 
 function unknownField(
   path: string,
@@ -162,7 +167,8 @@ function unknownField(
   known: readonly string[],
   sensitive: boolean,
 ): Rejection {
-  const near = nearest(key, known);
+  const meant = borrowedWord(key, known);
+  const near = meant?.field ?? nearest(key, known);
   const list = known.join(', ');
   // No known field is nearly as long; a longer key is text that was pasted in the wrong place.
   const misplaced = key.length > MAX_NAMED_FIELD || looksPasted(key);
@@ -174,7 +180,7 @@ function unknownField(
     why:
       near === undefined
         ? `${named === path || named === 'body' ? `A key of ${named}` : named} is not a known field.`
-        : `${named} is not a known field; did you mean ${at(path, near)}?`,
+        : `${named} is not a known field; ${meant === undefined ? `did you mean ${at(path, near)}?` : meantText(path, meant)}`,
   });
 }
 
