@@ -57,7 +57,7 @@ it('a job from a file: applied, waited for, read, run again, deleted', async () 
   expect(await berth('apply', '-f', file)).toMatchObject({ code: 0, out: 'job/report unchanged\n' });
   const changed = await berth('apply', '-f', manifest('report', 'echo other'));
   expect([changed.code, changed.out]).toEqual([0, 'job/report updated\n']);
-  expect((await berth('apply', '-f', file)).out).toBe('job/report updated\n');
+  expect((await berth('apply', '-f', manifest('report', 'echo done'))).out).toBe('job/report updated\n');
 
   expect(await berth('job', 'logs', 'report')).toMatchObject({ code: 0, out: 'done\n' });
   const run = await berth('job', 'run', 'report');
