@@ -210,6 +210,7 @@ export class Agent {
     this.#streams = new Streams({
       engine,
       containerOf: (id) => this.#containerOf(id),
+      plainOf: (id) => this.#loop.state.assigned.get(id)?.container?.environment ?? {},
       networkContainers: (name) => this.#networks.containers(name),
       send,
       queuedBytes: () => this.#session.bufferedBytes,

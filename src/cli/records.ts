@@ -5,6 +5,7 @@ import type { Answered, AnsweredBy } from './answered.ts';
 export type Deployment = AnsweredBy<'GET /api/v1/deployments/{name}'>;
 export type DeploymentWritten = AnsweredBy<'PUT /api/v1/deployments/{name}'>;
 export type Instance = Answered<ItemOf<'GET /api/v1/deployments/{name}/instances'>>;
+export type InstanceDetail = AnsweredBy<'GET /api/v1/deployments/{name}/instances/{instance}'>;
 export type KeptFailure = Answered<ItemOf<'GET /api/v1/deployments/{name}/failures'>>;
 export type Archive = Answered<ItemOf<'GET /api/v1/archives/deployments/{name}'>>;
 export type Backup = Answered<ItemOf<'GET /api/v1/backups'>>;

@@ -124,6 +124,7 @@ function pathOf(route: Route, objects: Objects, tenant: string): string {
     .replace('{snap}', 'snap-1')
     .replace('{node}', 'gone-node')
     .replace('{host}', 'gone.example')
+    .replace('{instance}', 'ins_gone')
     .replace(/\{(?:name|id)\}/, object === undefined ? '{unlisted}' : (objects[object] ?? ''));
   if (path.includes('{')) throw new Error(`the matrix does not know the parameters of ${label(route)}`);
   return path;

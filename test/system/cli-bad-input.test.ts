@@ -52,6 +52,12 @@ const ROWS: Readonly<Record<string, Row>> = {
   apply: { valid: ['-f', manifest, '--no-wait'], wrong: [['-f', broken], 'is not valid YAML', 2] },
   scale: { valid: ['nobody', '1'], missing: 'deployment_not_found', wrong: [['nobody', 'many'], 'many', 2] },
   restart: { valid: ['nobody'], missing: 'deployment_not_found', wrong: duration('nobody') },
+  'stop instance': { valid: ['nobody'], missing: 'there is no instance nobody' },
+  'signal instance': {
+    valid: ['nobody', 'HUP'],
+    missing: 'there is no instance nobody',
+    wrong: [['nobody', 'SIGSTOP'], 'no signal SIGSTOP can be sent', 2],
+  },
   'rollout status': { valid: ['nobody'], missing: 'deployment_not_found', wrong: duration('nobody') },
   'rollout history': { valid: ['nobody'], missing: 'deployment_not_found', wrong: format('nobody') },
   'rollout undo': { valid: ['nobody'], missing: 'deployment_not_found', wrong: duration('nobody') },

@@ -25,7 +25,7 @@ import { fields, list, text } from './fields.ts';
 import { pullProgress, registryAuth } from './image-pull.ts';
 import { exactReference, imageName, imageState } from './image-reference.ts';
 import { jsonValues } from './json-stream.ts';
-import { deliveredValues, lastWords, LINES_READ } from './last-words.ts';
+import { checkResults, deliveredValues, lastWords, LINES_READ } from './last-words.ts';
 import { redact } from './redact.ts';
 import { statsSample } from './stats-sample.ts';
 import { DEFAULT_DEADLINE_MS, enginePath, type Query, seconds } from './transport.ts';
@@ -277,6 +277,16 @@ export class DockerEngine implements port.Engine {
     const tty = fields(inspected['Config'])['Tty'] === true;
     const lines = containerLogs(this.#connection, id, { tail: LINES_READ, signal }, tty);
     return await lastWords(lines, inspected, values, options);
+  }
+
+  async healthChecks(
+    id: string,
+    plain: port.LastWordsOptions['plain'],
+    options: port.CallOptions = {},
+  ): Promise<readonly port.CheckResult[]> {
+    const inspected = await this.#inspectBody(fullId(id), options);
+    const image = await this.#imageOf(inspected, options.signal ?? AbortSignal.timeout(DEFAULT_DEADLINE_MS));
+    return checkResults(inspected, deliveredValues(inspected, image, plain));
   }
 
   /** Undefined: it was removed meanwhile; then everything in the environment counts as secret. */

@@ -67,6 +67,12 @@ export interface Engine {
   logs(id: string, options: LogOptions): AsyncIterable<LogLine>;
   /** The end of what a run printed, without the values that its container was given: those do not leave the adapter. */
   lastWords(id: string, options: LastWordsOptions): Promise<FailureLog>;
+  /** The last health checks as the engine keeps them, oldest first, without the values that its container was given. */
+  healthChecks(
+    id: string,
+    plain: LastWordsOptions['plain'],
+    options?: CallOptions,
+  ): Promise<readonly CheckResult[]>;
   /** One sample per second on Docker, one per about five seconds on Podman. */
   stats(id: string, options?: { readonly signal?: AbortSignal }): AsyncIterable<StatsSample>;
   statsOnce(id: string, options?: CallOptions): Promise<StatsSample>;
@@ -210,6 +216,13 @@ export interface LastWordsOptions {
   readonly afterMs?: number;
   readonly untilMs?: number;
   readonly deadlineMs: number;
+}
+
+export interface CheckResult {
+  /** On the engine's clock. */
+  readonly at: string;
+  readonly exitCode?: number;
+  readonly output: string;
 }
 
 export type OutputStream = 'stdout' | 'stderr';

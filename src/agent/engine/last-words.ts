@@ -1,7 +1,7 @@
 import { boundedLines, type FailureLog, type PrintedLine } from '../../core/model/kept-failure.ts';
 import { optional } from '../../core/model/values.ts';
-import { type Fields, fields, list, text } from './fields.ts';
-import type { LastWordsOptions, LogLine } from './engine.ts';
+import { type Fields, fields, list, number, text } from './fields.ts';
+import type { CheckResult, LastWordsOptions, LogLine } from './engine.ts';
 import { milliseconds } from './log-entry.ts';
 import { redact } from './redact.ts';
 
@@ -9,6 +9,8 @@ import { redact } from './redact.ts';
 export const LINES_READ = 600;
 /** As long as a sentence of an agent may be. */
 const HEALTH_BYTES = 1_000;
+/** As many as Docker keeps. */
+const CHECKS_TOLD = 5;
 
 /** What engines put there themselves. */
 const OF_ENGINE: ReadonlySet<string> = new Set(['PATH', 'HOME', 'HOSTNAME', 'TERM', 'container']);
@@ -76,10 +78,27 @@ export async function lastWords(
   return { ...boundedLines(printed), ...optional('health', healthOutput(inspected, values)) };
 }
 
-function healthOutput(inspected: Fields, values: readonly string[]): string | undefined {
+/** As Docker and Podman name them, newest last. */
+function checksIn(inspected: Fields): readonly Fields[] {
   const state = fields(inspected['State']);
-  const output = text(
-    fields(list(fields(state['Health'] ?? state['Healthcheck'])['Log']).at(-1))['Output'],
-  )?.trim();
-  return output === undefined || output === '' ? undefined : redact(output, values).slice(-HEALTH_BYTES);
+  return list(fields(state['Health'] ?? state['Healthcheck'])['Log']).map(fields);
+}
+
+function outputOf(check: Fields | undefined, values: readonly string[]): string {
+  return redact(text(check?.['Output'])?.trim() ?? '', values).slice(-HEALTH_BYTES);
+}
+
+function healthOutput(inspected: Fields, values: readonly string[]): string | undefined {
+  const output = outputOf(checksIn(inspected).at(-1), values);
+  return output === '' ? undefined : output;
+}
+
+export function checkResults(inspected: Fields, values: readonly string[]): readonly CheckResult[] {
+  return checksIn(inspected)
+    .slice(-CHECKS_TOLD)
+    .map((check) => ({
+      at: (text(check['Start']) ?? '').slice(0, 40),
+      ...optional('exitCode', number(check['ExitCode'])),
+      output: outputOf(check, values),
+    }));
 }

@@ -16,6 +16,7 @@ import {
 import type { ContainerSummary } from '../engine/container.ts';
 import type { Engine } from '../engine/engine.ts';
 import { ExecLeftError, ExecTimeoutError } from '../engine/errors.ts';
+import { INSTANCE_SIGNALS } from '../../core/model/stop.ts';
 import { messageOf, optional } from '../../core/model/values.ts';
 import { type Log } from '../log.ts';
 import { attach } from './attach.ts';
@@ -32,6 +33,8 @@ export interface StreamSource {
   readonly engine: Engine;
   /** The container of an instance that this node was assigned. */
   readonly containerOf: (instanceId: string) => string | undefined;
+  /** The part of its environment that was ordered in the open. */
+  readonly plainOf: (instanceId: string) => Readonly<Record<string, string>>;
   readonly networkContainers: (name: string) => Promise<readonly string[]>;
   readonly send: (message: AgentMessage) => boolean;
   /** What was sent and has not left the machine. */
@@ -151,6 +154,14 @@ export class Streams {
       case 'stats':
         await sendStats(engine, id, pipe);
         return undefined;
+      case 'signal':
+        await engine.kill(id, signalNamed(operation.signal), { signal: pipe.signal });
+        return undefined;
+      case 'health-checks': {
+        const plain = this.#source.plainOf(operation.instanceId);
+        await pipe.write({ value: await engine.healthChecks(id, plain, { signal: pipe.signal }) });
+        return undefined;
+      }
       case 'exec':
         return await sendExec(engine, id, operation, pipe);
       case 'attach': {
@@ -174,6 +185,12 @@ class StreamError extends Error {
     super(message);
     this.reason = reason;
   }
+}
+
+/** Whatever the control plane says: only what is in the list goes to the engine. */
+function signalNamed(name: string): string {
+  if (INSTANCE_SIGNALS.includes(name)) return name;
+  throw new StreamError('signal_unknown', 'the signal is none that may be sent');
 }
 
 function problem(error: unknown): { readonly reason: string; readonly message: string } {

@@ -16,6 +16,7 @@ import { JOB_RUNS } from '../resources/jobs.ts';
 import type { Session } from '../session.ts';
 import { age } from '../table.ts';
 import { failureText } from '../waiting.ts';
+import { describeInstance } from './describe-instance.ts';
 import { describeNode } from './describe-node.ts';
 import { describeTenant } from './describe-tenant.ts';
 import { describeVolume } from './describe-volume.ts';
@@ -35,19 +36,24 @@ const SERVER_OWNED = new Set([
 
 export const describe: CommandBody = {
   description: [
-    'Shows a deployment, a job, a volume, a node or a tenant with everything around it: what is wanted, what is observed, the instances, what happened lately, and the command that is useful next.',
+    'Shows a deployment, an instance, a job, a volume, a node or a tenant with everything around it: what is wanted, what is observed, the instances, what happened lately, and the command that is useful next.',
   ],
   parameters: [
     {
       term: '<kind>',
-      description: 'deployment, job, volume, node or tenant.',
-      values: ['deployment', 'job', 'volume', 'node', 'tenant'],
+      description: 'deployment, instance, job, volume, node or tenant.',
+      values: ['deployment', 'instance', 'job', 'volume', 'node', 'tenant'],
     },
-    { term: '<name>', description: 'Which one.' },
+    {
+      term: '<name>',
+      description:
+        'Which one. An instance: its id, the deployment and the end of the id (web-k3n9x2af), or its place, oldest first (web-3).',
+    },
   ],
   options: [OUTPUT_OPTION, ...REMOTE_OPTIONS],
   examples: [
     { line: 'berth describe deployment web', what: 'why is web not healthy?' },
+    { line: 'berth describe instance web-3', what: 'what happens to this one?' },
     { line: 'berth describe volume pg-data', what: 'its copies, and what would be lost now' },
     { line: 'berth describe node berlin-1', what: 'what runs on it, and what it offers' },
     { line: 'berth describe tenant acme', what: 'its limits, and what it has stored' },
@@ -57,13 +63,15 @@ export const describe: CommandBody = {
     const resource = resourceOf(kind);
     const client = session.client(options);
     if (resource.name === 'deployments') return describeDeployment(session, client, name, format);
+    if (resource.name === 'instances') return describeInstance(session, client, name, format);
     if (resource.name === 'jobs') return describeJob(session, client, name, format);
     if (resource.name === 'nodes') return describeNode(session, client, name, format);
     if (resource.name === 'volumes') return describeVolume(session, client, name, format);
     if (resource.name === 'tenants') return describeTenant(session, client, name, format);
-    throw usage(`describe shows deployments, jobs, volumes, nodes and tenants, not ${resource.name}`, [
-      `berth get ${resource.name} -o yaml`,
-    ]);
+    throw usage(
+      `describe shows deployments, instances, jobs, volumes, nodes and tenants, not ${resource.name}`,
+      [`berth get ${resource.name} -o yaml`],
+    );
   },
 };
 

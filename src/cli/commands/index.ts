@@ -46,6 +46,18 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./restart.ts')).restart,
   },
   {
+    name: 'stop',
+    group: 'Deploy',
+    summary: 'End one instance; a fresh one takes its place',
+    load: async () => (await import('./instance-orders.ts')).stop,
+  },
+  {
+    name: 'signal',
+    group: 'Deploy',
+    summary: 'Send a signal to one instance',
+    load: async () => (await import('./instance-orders.ts')).signal,
+  },
+  {
     name: 'scale',
     group: 'Deploy',
     summary: 'Set the number of instances',
@@ -91,7 +103,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'describe',
     group: 'Look',
-    summary: 'Show a deployment, job, volume or node with everything around it',
+    summary: 'Show a deployment, instance, job, volume or node with everything around it',
     load: async () => (await import('./describe.ts')).describe,
   },
   {

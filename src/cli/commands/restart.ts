@@ -1,19 +1,28 @@
 import { type Client, named } from '../client.ts';
 import { type CommandBody, REMOTE_OPTIONS } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
+import { usage } from '../failure.ts';
 import { textOf } from '../fields.ts';
 import type { Session } from '../session.ts';
 import { spanText } from '../table.ts';
 import { timeoutOf, waitUntilHealthy } from '../waiting.ts';
 import { watched } from '../watching.ts';
 import { WAIT_OPTIONS } from './apply.ts';
+import { order } from './instance-orders.ts';
 
 export const restart: CommandBody = {
   description: [
     'Replaces the instances of a deployment by others of the same spec: new containers, credentials resolved anew. By the rule of its updates, so that what serves goes on serving where more than one may run, and waits until all are healthy.',
     'Nothing of the deployment changes, and no version is added to its archive.',
+    'berth restart instance ID makes the container of one instance anew in its place, at once and without waiting for another one; --instance replaces one without a gap.',
   ],
-  parameters: [{ term: '<name>', description: 'The deployment.' }],
+  parameters: [
+    { term: '<name>', description: 'The deployment; or the word instance, and then which one.' },
+    {
+      term: '[instance]',
+      description: 'After the word instance: its id, or the deployment and the end of it.',
+    },
+  ],
   options: [
     { flags: '--instance <id>', description: 'This instance alone; berth get instances lists them.' },
     ...WAIT_OPTIONS,
@@ -21,9 +30,15 @@ export const restart: CommandBody = {
   ],
   examples: [
     { line: 'berth restart web', what: 'every instance, one after the other' },
-    { line: 'berth restart web --instance ins_01jd… --no-wait', what: 'one of them' },
+    { line: 'berth restart web --instance ins_01jd… --no-wait', what: 'one of them, without a gap' },
+    { line: 'berth restart instance web-k3n9x2af', what: 'one of them, in its place' },
   ],
-  run: async (session, { parameters: [name = ''], options }) => {
+  run: async (session, { parameters: [name = '', one], options }) => {
+    if (one !== undefined) {
+      if (name !== 'instance')
+        throw usage(`${one}: berth restart takes one deployment`, ['berth restart NAME']);
+      return order(session, { options }, 'restart', one);
+    }
     const timeoutMs = timeoutOf(options);
     const client = session.client(options);
     const instance = options.text('instance');

@@ -1,4 +1,5 @@
 import { DURATION } from './forms.ts';
+import { INSTANCE_SIGNALS } from '../model/stop.ts';
 import { shape } from '../schema/shape.ts';
 
 /** An empty object, or no body at all. */
@@ -33,6 +34,18 @@ export const restartBody = shape({
   fields: {
     instance: { type: 'string', description: 'Id of an instance, for this one alone; absent: all of them.' },
   },
+});
+
+export const signalBody = shape({
+  type: 'object',
+  fields: {
+    signal: {
+      type: 'string',
+      form: { enum: INSTANCE_SIGNALS },
+      description: 'Sent to the first process of the container.',
+    },
+  },
+  required: ['signal'],
 });
 
 export const execBody = shape({

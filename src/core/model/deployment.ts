@@ -147,6 +147,8 @@ export interface DeploymentRecord {
   readonly rotation?: RotationState;
   /** Somebody asked for other containers of the same spec. */
   readonly restart?: RestartOrder;
+  /** Of single instances, until they are carried out and the next one is given. */
+  readonly orders?: readonly InstanceOrder[];
 }
 
 /** Instances that were there then are replaced, by the rule of updates. */
@@ -154,6 +156,16 @@ export interface RestartOrder {
   readonly at: string;
   /** This one alone. */
   readonly instance?: InstanceId;
+}
+
+/** Carried out at once, whatever the rule of updates says. A deployment has at most one of an instance. */
+export interface InstanceOrder {
+  readonly instance: InstanceId;
+  readonly at: string;
+  /** `restart`: another container in its place; `stop`: it ends, and the deployment places a fresh one. */
+  readonly kind: 'restart' | 'stop';
+  /** Of a restart: the attempt that is wanted, so that it is carried out once. */
+  readonly attempt?: number;
 }
 
 export type DeploymentPhase = 'Pending' | 'Waiting' | 'Progressing' | 'Running' | 'Degraded' | 'Stopped';

@@ -24,6 +24,9 @@ export const STOP_SIGNALS: readonly string[] = [
   'SIGRTMIN+3',
 ];
 
+/** What one instance may be sent. None that halts it without ending it: nothing but its health check would say so. */
+export const INSTANCE_SIGNALS: readonly string[] = [...STOP_SIGNALS, 'SIGCONT'];
+
 export const STOP_GRACE = { defaultMs: 10_000, minMs: 1_000, maxMs: 3_600_000 } as const;
 
 /** Feature of an agent that knows them: an older one would send SIGTERM, and kill after ten seconds. */

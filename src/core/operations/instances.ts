@@ -1,10 +1,17 @@
 import { CHANNEL_PROTOCOL } from '../contract/channel-messages.ts';
-import { execution, instance, instanceDetail } from '../contract/answers/deployment.ts';
+import { execution, instance, instanceDetail, instanceOrdered } from '../contract/answers/deployment.ts';
 import { failure } from '../contract/answers/failure.ts';
 import { listOf } from '../contract/answers/field-shapes.ts';
-import { execBody } from '../contract/order-bodies.ts';
+import { execBody, signalBody } from '../contract/order-bodies.ts';
 import { LIST_QUERY, LOG_QUERY } from './queries.ts';
 import { operation } from './operation.ts';
+
+const ORDER_CODES = [
+  'deployment_not_found',
+  'instance_not_found',
+  'instance_not_running',
+  'agent_unreachable',
+] as const;
 
 export const INSTANCES = {
   list: operation({
@@ -31,6 +38,49 @@ export const INSTANCES = {
     tenant: 'credential',
     codes: ['deployment_not_found', 'instance_not_found'],
     success: { status: 200, description: 'The instance.', answer: instanceDetail },
+  }),
+  restart: operation({
+    method: 'POST',
+    path: '/api/v1/deployments/{name}/instances/{instance}/restart',
+    summary: 'Replace the container of one instance in its place, at once',
+    tag: 'Deployments',
+    permission: 'deploy',
+    tenant: 'credential',
+    codes: [...ORDER_CODES, 'idempotency_key_conflict'],
+    success: {
+      status: 200,
+      description: 'Ordered; warnings say what serves meanwhile.',
+      answer: instanceOrdered,
+    },
+  }),
+  stop: operation({
+    method: 'POST',
+    path: '/api/v1/deployments/{name}/instances/{instance}/stop',
+    summary: 'End one instance at once; the deployment places a fresh one, perhaps elsewhere',
+    tag: 'Deployments',
+    permission: 'deploy',
+    tenant: 'credential',
+    codes: [...ORDER_CODES, 'idempotency_key_conflict'],
+    success: {
+      status: 200,
+      description: 'Ordered; warnings say what serves meanwhile.',
+      answer: instanceOrdered,
+    },
+  }),
+  signal: operation({
+    method: 'POST',
+    path: '/api/v1/deployments/{name}/instances/{instance}/signal',
+    summary: 'Send a signal to the first process of one instance',
+    tag: 'Deployments',
+    permission: 'deploy',
+    tenant: 'credential',
+    body: { shape: signalBody },
+    codes: [...ORDER_CODES, 'signal_invalid', 'agent_outdated'],
+    success: {
+      status: 200,
+      description: 'Sent; a container that ends of it is started again.',
+      answer: instanceOrdered,
+    },
   }),
   logs: operation({
     method: 'GET',

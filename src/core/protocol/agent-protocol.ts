@@ -64,6 +64,9 @@ export const RENEWALS_FEATURE = 'renewals';
 /** Feature of an agent that opens a connection for a command with input (`attach`). */
 export const CHANNELS_FEATURE = 'channels';
 
+/** Feature of an agent that signals an instance and tells its health checks. */
+export const INSTANCES_FEATURE = 'instances';
+
 /** Feature of an agent that saves `anchors`. */
 export const ANCHORS_FEATURE = 'anchors';
 

@@ -357,6 +357,10 @@ export const streamOperation = message({
     'copy-in': { type: 'object', fields: { instanceId: serverText, channelId: name, path: serverText } },
     /** A connection to a port of the container, at its own address. */
     connect: { type: 'object', fields: { instanceId: serverText, channelId: name, port: count } },
+    /** To the first process of the container. No value; only to agents that say they know it, as the next one. */
+    signal: { type: 'object', fields: { instanceId: serverText, signal: serverText } },
+    /** The last health checks of the container, redacted: one value, a list of `ReportedCheck`. */
+    'health-checks': { type: 'object', fields: { instanceId: serverText } },
     /**
      * The node that issues certificates has that of this host revoked, and a new one is asked for; other ingress nodes let go of it once there
      * is another. One value, with issuer and end of what was revoked; only to agents that say they know it.

@@ -62,7 +62,7 @@ const FROZEN = {
       network_not_found node_not_found route_not_found scaling_policy_not_found secret_not_found
       tenant_not_found token_not_found
     405: method_not_allowed
-    409: agent_session_stale anchored_secret_overwritten canary_already_exists deployment_already_exists idempotency_key_conflict ingress_certificate_not_issued ingress_host_taken job_already_exists
+    409: agent_outdated agent_session_stale anchored_secret_overwritten canary_already_exists deployment_already_exists idempotency_key_conflict ingress_certificate_not_issued ingress_host_taken instance_not_running job_already_exists
       job_already_running job_not_running
       network_already_exists network_in_use network_node_mismatch node_already_enrolled node_in_use node_key_not_renewed quota_exceeded rotation_hook_failed rotation_rollout_incomplete
       rotation_whole_credential
@@ -78,7 +78,7 @@ const FROZEN = {
       labels_invalid name_mismatch network_driver_unsupported network_name_invalid networks_invalid node_invalid node_name_invalid
       placement_invalid ports_invalid quota_invalid residency_country_invalid residency_label_conflict residency_label_handwritten
       residency_region_undeclared resources_invalid rotation_hook_invalid scaling_policy_invalid secret_environment_collision
-      secret_entries_too_many secret_generate_alternate_invalid secret_name_duplicate stop_invalid tenant_name_invalid token_invalid
+      secret_entries_too_many secret_generate_alternate_invalid secret_name_duplicate signal_invalid stop_invalid tenant_name_invalid token_invalid
       update_invalid user_invalid volume_class_unknown
       volume_binds_nested volume_host_path_invalid volume_name_invalid volume_size_invalid volume_type_unknown
     426: upgrade_required

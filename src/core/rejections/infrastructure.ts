@@ -83,6 +83,19 @@ export const infrastructureCodes = entries({
     corrected: 'GET /api/v1/nodes/berlin-1/containers      once the node is "status": "ready"',
     origin: 'extension',
   },
+  agent_outdated: {
+    status: 409,
+    field: 'node',
+    title: 'The agent of the node is of a release that does not know this.',
+    cause:
+      'Agents say what they can do, and are asked for nothing else: an older one would not understand it. `why` names its version. The node goes on as before; nothing was done.',
+    accepted: 'a node whose agent is of a newer release',
+    failing:
+      'POST /api/v1/deployments/web/instances/ins_01jdexample/signal      on a node with an older agent\n\n{ "signal": "SIGHUP" }',
+    corrected:
+      'POST /api/v1/deployments/web/instances/ins_01jdexample/signal      after an upgrade of the agent\n\n{ "signal": "SIGHUP" }',
+    origin: 'extension',
+  },
   node_key_not_renewed: {
     status: 409,
     field: 'name',

@@ -1,3 +1,4 @@
+import { INSTANCE_SIGNALS } from '../model/stop.ts';
 import { entries } from './entry.ts';
 
 /** What deployments and jobs declare beyond what they share. */
@@ -389,6 +390,30 @@ export const workloadCodes = entries({
     accepted: 'an id listed by GET /api/v1/deployments/{name}/instances',
     failing: 'GET /api/v1/deployments/web/logs?instance=ins_gone',
     corrected: 'GET /api/v1/deployments/web/instances',
+    origin: 'extension',
+  },
+  signal_invalid: {
+    status: 422,
+    field: 'signal',
+    title: 'No signal of this name can be sent to an instance.',
+    cause:
+      'Signals are sent by name, and only those that a program may answer or that end it: one that halts it would leave an instance that runs and does nothing.',
+    accepted: `one of: ${INSTANCE_SIGNALS.join(', ')}`,
+    failing: 'POST /api/v1/deployments/web/instances/ins_01jdexample/signal\n\n{ "signal": "SIGSTOP" }',
+    corrected: 'POST /api/v1/deployments/web/instances/ins_01jdexample/signal\n\n{ "signal": "SIGHUP" }',
+    origin: 'extension',
+  },
+  instance_not_running: {
+    status: 409,
+    field: 'instance',
+    title: 'The instance is not in a state in which this can be done.',
+    cause:
+      'A signal needs a container that runs, and an instance that is on its way out is not restarted: the deployment has another one in its place already, or wants fewer. `why` says which.',
+    accepted: 'an instance that is wanted and, for a signal, whose state is running',
+    failing:
+      'POST /api/v1/deployments/web/instances/ins_01jdexample/signal      while its container starts\n\n{ "signal": "SIGHUP" }',
+    corrected:
+      'POST /api/v1/deployments/web/instances/ins_01jdexample/signal      once its state is running\n\n{ "signal": "SIGHUP" }',
     origin: 'extension',
   },
   exec_unavailable: {

@@ -11,6 +11,8 @@ import {
   type Stage,
   stored,
 } from './case.ts';
+import { prefixOf } from '../../../src/server/store/record-ids.ts';
+import { eventually } from '../../support/eventually.ts';
 import { agentOf } from './case-agent.ts';
 
 const NODES = '/api/v1/nodes';
@@ -53,6 +55,25 @@ const keyRotation =
     const said = { features: ['renewals'] };
     const node = await agentOf(stage, 'mesh-key-renew', { value: { publicKey: 'next' }, problem }, said);
     return { method: 'POST', path: `${NODES}/${node}/rotate-key` };
+  };
+
+/** To an instance that was just placed on a node whose agent has these features, and that has no container yet. */
+const signalled =
+  (features: readonly string[]): Ask =>
+  async (stage) => {
+    const nodeId = await agentOf(stage, 'signal', {}, { features: [...features] });
+    const name = await stored(stage, { nodeId });
+    const instances = stage.plane.store.forTenant(stage.tenant.id).collection('instances');
+    const [one] = await eventually(
+      async () => instances.listUnder(prefixOf('instances', name)),
+      (found) => found.length === 1,
+    );
+    const path = `${DEPLOYMENTS}/${name}/instances`;
+    return {
+      method: 'POST',
+      path: `${path}/${one?.record.id}/signal`,
+      options: { body: { signal: 'SIGHUP' } },
+    };
   };
 
 const missing = (method: string, suffix = '', options = {}) =>
@@ -188,6 +209,15 @@ export const nodeCases: readonly Case[] = [
       path: `${DEPLOYMENTS}/${await stored(stage)}/logs?instance=ins_gone`,
     }),
   }),
+  ...refused('signal_invalid', 'signal', {
+    'one that halts': async (stage) => ({
+      method: 'POST',
+      path: `${DEPLOYMENTS}/${await stored(stage)}/instances/ins_gone/signal`,
+      options: { body: { signal: 'SIGSTOP' } },
+    }),
+  }),
+  ...refused('agent_outdated', 'node', { 'a signal': signalled([]) }),
+  ...refused('instance_not_running', 'instance', { 'a signal before it runs': signalled(['instances']) }),
   ...refused('exec_unavailable', 'instance', {
     'nothing runs': async (stage) => ({
       method: 'POST',

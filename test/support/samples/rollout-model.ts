@@ -3,6 +3,7 @@ import type {
   DeploymentSpec,
   DeploymentStatus,
   HealthCheck,
+  InstanceOrder,
   UpdatePolicy,
 } from '../../../src/core/model/deployment.ts';
 import type { DeploymentId, InstanceId, NodeName, TenantId } from '../../../src/core/model/ids.ts';
@@ -98,6 +99,14 @@ export class RolloutModel {
       this.deployment = { ...this.deployment, restart: { at, ...(instance && { instance }) } };
   }
 
+  /** As somebody asks for it of one instance. */
+  order(kind: InstanceOrder['kind'], instance: InstanceId): void {
+    const attempt = (this.instances.get(instance)?.attempt ?? 0) + 1;
+    const at = new Date(this.nowMs).toISOString();
+    const orders = [{ kind, instance, at, ...(kind === 'restart' && { attempt }) }];
+    if (this.deployment) this.deployment = { ...this.deployment, orders };
+  }
+
   /** Plans and stores the plan; answers it for the laws to be checked. */
   step(): InstancePlan {
     const plan = planInstances({
@@ -127,6 +136,7 @@ export class RolloutModel {
           newInstance(placed, this.deployment, new Date(this.nowMs).toISOString()),
         );
     }
+    for (const record of plan.ordered ?? []) this.instances.set(record.id, record);
     if (plan.restart) this.instances.set(plan.restart.state.record.id, restartedRecord(plan.restart));
     this.rollout = plan.rollout;
     this.status = plan.status;

@@ -321,6 +321,21 @@ export const instanceDetail = shape({
   },
 });
 
+export const instanceOrdered = shape({
+  type: 'object',
+  named: 'InstanceOrdered',
+  fields: {
+    instance: text,
+    deployment: text,
+    nodeId: text,
+    order: { type: 'string', values: ['restart', 'stop', 'signal'] },
+    signal: optional(text),
+    message: { ...text, description: 'What becomes of it.' },
+    revision: optional(revision),
+    ...announced,
+  },
+});
+
 export const execution = shape({
   type: 'object',
   named: 'Execution',

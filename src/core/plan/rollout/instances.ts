@@ -8,6 +8,7 @@ import { BATCH, type Changes, planChanges, planRemoval } from './changes.ts';
 import type { ClosedGate } from './dependencies.ts';
 import { freshState, newCanaryInstance } from './fresh-instance.ts';
 import { type InstanceState, instanceState, isRestarted, type NodeCondition } from './instance-state.ts';
+import { carryOut, orderEvent, withOrders } from './instance-orders.ts';
 import { type PlannerMemory, type MemoryUpdate, updateInstanceMemory } from './memory.ts';
 import { planEvents, removedEvent } from './plan-events.ts';
 import type { Placed, PlacementRefusal, Placer } from './placer.ts';
@@ -69,6 +70,8 @@ export interface WantedPlan extends Outcome {
   readonly rollback?: RolloutOrigin;
   /** Started as a canary, now of the deployment's own spec: theirs from here on. */
   readonly adopt: readonly InstanceRecord[];
+  /** Of single instances, as they were asked for. */
+  readonly ordered: readonly InstanceRecord[];
   /** An unhealthy instance whose container is made anew, or that is to be replaced elsewhere. */
   readonly restart?: HealthRestart;
   /** What one commit changes of the canary, if there is one and the stable instances need no change. */
@@ -93,6 +96,29 @@ export type CanaryChanges = { readonly record: CanaryRecord } & (
 
 /** From what is wanted and what is seen to the next changes. Level-triggered: it needs no history besides its memory. */
 export function planInstances(input: PlanInput): InstancePlan {
+  const { instances, changed, more } = carryOut(input.instances, input.deployment);
+  const plan = planAll({ ...input, instances });
+  return plan.deployment === undefined || changed.length === 0 ? plan : withOrdered(plan, changed, more);
+}
+
+/** One commit with the rest. What that changes of the same instance has the order in it already. */
+function withOrdered(plan: WantedPlan, changed: readonly InstanceRecord[], more: boolean): WantedPlan {
+  const touched = new Set(
+    [...plan.stop, ...plan.remove, ...plan.adopt, ...(plan.restart ? [plan.restart.state.record] : [])].map(
+      ({ id }) => id,
+    ),
+  );
+  return {
+    ...plan,
+    ordered: changed.filter(({ id }) => !touched.has(id)),
+    rollout: { ...plan.rollout, generation: plan.rollout.generation + 1 },
+    events: [...changed.map(orderEvent), ...plan.events],
+    memory: { ...plan.memory, instances: withOrders(plan.memory.instances, changed) },
+    more: plan.more || more,
+  };
+}
+
+function planAll(input: PlanInput): InstancePlan {
   const { instances, observationOf, nowMs, deployment } = input;
   const remembered = updateInstanceMemory(input.memory, instances, observationOf, nowMs, BATCH.transitions);
   const rollout = deployment && carryRollout(deployment, input.rollout);
@@ -281,6 +307,7 @@ function planWanted(
     stop: changes.stop.map((state) => state.record),
     remove: changes.remove,
     adopt: [],
+    ordered: [],
     status,
     rollout: health.restart === undefined ? rollout : { ...rollout, generation: rollout.generation + 1 },
     ...(rollback && { rollback }),

@@ -15,6 +15,7 @@ import { canaryRoutes } from './canaries.ts';
 import { deploymentRoutes } from './deployments.ts';
 import { historyRoutes } from './history.ts';
 import { ingressRoutes } from './ingress.ts';
+import { instanceOrderRoutes } from './instance-orders.ts';
 import { instanceRoutes } from './instances.ts';
 import { jobRoutes } from './jobs.ts';
 import { joinTokenRoutes } from './join-tokens.ts';
@@ -73,6 +74,7 @@ export function apiRoutes({
     ...scalingRoutes(admission, scalingViews),
     ...canaryRoutes(admission),
     ...instanceRoutes(admission, dispatch),
+    ...instanceOrderRoutes(admission, dispatch),
     ...jobRoutes(admission, dispatch),
     ...secretRoutes(admission),
     ...nodeRoutes(nodes, dispatch),

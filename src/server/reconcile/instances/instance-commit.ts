@@ -56,6 +56,10 @@ function addInstances(
   }
   if (plan.deployment === undefined) return;
   const { deployment, canary, restart } = plan;
+  for (const record of plan.ordered) {
+    const key = `${id}/${record.id}`;
+    transaction.expect('instances', key, instances.get(record.id)).put('instances', key, record);
+  }
   if (restart !== undefined) {
     const record = restartedRecord(restart);
     const key = `${id}/${record.id}`;

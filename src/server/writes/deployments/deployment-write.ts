@@ -112,6 +112,7 @@ function nextRecord(
     updatedAt: now,
     ...(rotation === undefined ? {} : { rotation }),
     ...(previous?.restart && { restart: previous.restart }),
+    ...(previous?.orders && { orders: previous.orders }),
   };
 }
 
