@@ -27,8 +27,8 @@ export interface AgentConfig {
   readonly hostPorts: readonly string[] | undefined;
   /** Containers reach the metadata addresses of clouds. */
   readonly metadataAllowed: boolean;
-  /** Nothing is run: what outlives the agent is removed. */
-  readonly leaves: boolean;
+  /** `leave`: what outlives the agent is removed; `check`: nothing is changed; `enrol`: it ends once it is registered. */
+  readonly purpose: 'run' | Purpose;
   /** Absent: no part in the mesh. */
   readonly mesh?: { readonly port: number; readonly advertise: readonly string[] };
   /** Absent: it serves no ingress. */
@@ -180,7 +180,7 @@ function toConfig(given: Given, hostname: string): Omit<AgentConfig, 'saved' | '
     bindRoots: (given['bind-root'] ?? []).map((root) => absolute('bind-root', root)),
     hostPorts: given['host-ports'] && hostPorts(given['host-ports']),
     metadataAllowed: isAllowed(one('metadata') ?? 'blocked'),
-    leaves: given.leave !== undefined,
+    purpose: purposeOf(given),
     ...meshOf(one('mesh') ?? String(MESH_PORT), given['advertise-address'] ?? []),
     ...ingressOf(one('ingress') ?? 'off', one('mesh')),
     volumeEngine: volumeEngine(one('volume-engine')),
@@ -188,6 +188,15 @@ function toConfig(given: Given, hostname: string): Omit<AgentConfig, 'saved' | '
     logLevel: logLevel(one('log-level') ?? 'info'),
     warnings: labels.flatMap(([key]) => labelWarning(key)),
   };
+}
+
+const PURPOSES = ['leave', 'check', 'enrol'] as const satisfies readonly FlagName[];
+type Purpose = (typeof PURPOSES)[number];
+
+function purposeOf(given: Given): AgentConfig['purpose'] {
+  const [one = 'run', other] = PURPOSES.filter((name) => given[name] !== undefined);
+  if (other !== undefined) throw new Problem(`--${one} and --${other} exclude each other`);
+  return one;
 }
 
 const NODE_NAME = /^[a-z0-9][a-z0-9.-]{0,62}$/;

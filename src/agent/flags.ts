@@ -118,6 +118,14 @@ export const FLAGS = [
     help: 'debug, info (default), warn or error.',
   },
   {
+    name: 'check',
+    help: 'Looks whether a container engine answers, and whether the control plane does from here, with the right certificate; says so and exits. Nothing is changed.',
+  },
+  {
+    name: 'enrol',
+    help: 'Registers this machine, remembers the flags and exits: a service starts the agent then. A machine that is registered stays so.',
+  },
+  {
     name: 'leave',
     help: "Removes what the agent has set up on this machine and what outlives it: its part in the tenant's network, the ingress, and mounts of volumes that no container has any more. Containers and the bytes of volumes stay. Then exits.",
   },

@@ -18,6 +18,7 @@ import { deviceName } from './mesh/machine.ts';
 import { releaseVolumes } from './volumes/release.ts';
 import { removeMesh } from './mesh/mesh.ts';
 import { enrol } from './session/enrol.ts';
+import { reach } from './session/reach.ts';
 import { helpText } from './flags.ts';
 import {
   type Identity,
@@ -67,19 +68,26 @@ async function main(): Promise<number> {
 async function runAgent(config: AgentConfig): Promise<number> {
   const log = makeLog(config.logLevel, (line) => process.stdout.write(line));
   for (const warning of config.warnings) log.warn(warning);
-  if (config.leaves && (await readIdentity(config.dataDir)) === undefined)
+  if (config.purpose === 'check') return await check(config);
+  if (config.purpose === 'leave' && (await readIdentity(config.dataDir)) === undefined)
     throw new Refusal(`${config.dataDir} holds no identity of a node: there is nothing to leave`);
   await prepareDataDir(config.dataDir);
   if ((await lockDataDir(config.dataDir)) === undefined) {
     throw new Refusal(`another agent runs with ${config.dataDir}`);
   }
-  if (config.leaves) return await leave(config, log);
+  if (config.purpose === 'leave') return await leave(config, log);
   const stored = await storedIdentity(config, log);
   // A machine that joins must have an engine; one that has joined waits for its engine to come up.
   const found = stored === undefined ? await findEngine(config) : await awaitEngine(config, log);
   const key = await readOrMakeKey(config.dataDir);
   const identity = stored ?? (await join(config, found, key));
   await writeSavedSettings(config.dataDir, config.saved);
+  if (config.purpose === 'enrol') {
+    if (stored !== undefined) await writeIdentity(config.dataDir, identity);
+    const how = stored === undefined ? 'registered' : 'registered already';
+    process.stdout.write(`node ${identity.nodeName} ${how}: ${identity.server}\n`);
+    return 0;
+  }
   if (config.recalled.length > 0)
     log.info('settings of an earlier start are used; an empty value takes one away, e.g. --label=', {
       settings: config.recalled.join(' '),
@@ -131,6 +139,23 @@ async function runAgent(config: AgentConfig): Promise<number> {
     `berth agent: dismissed by the control plane: ${farewell.code}: ${farewell.message}\nContainers are left running.\n`,
   );
   return EXIT_DISMISSED;
+}
+
+/** What a first start would stumble over, before a token is spent on it. */
+async function check(config: AgentConfig): Promise<number> {
+  const stored = await readIdentity(config.dataDir);
+  const servers = config.servers.length > 0 ? config.servers : stored === undefined ? [] : [stored.server];
+  if (servers.length === 0) throw new Refusal('--check: not registered yet, so --server is needed');
+  const { info } = await findEngine(config);
+  const pins = new Pins(config.caDigest ?? stored?.caDigest, stored?.anchors);
+  for (const server of servers) {
+    const reached = await reach(server, pins);
+    if (!reached.ok) throw new Refusal(reached.problem);
+    const skew = reached.skewMs === undefined ? '' : `, clocks ${Math.round(reached.skewMs / 1000)} s apart`;
+    process.stdout.write(`${server} answers${skew}\n`);
+  }
+  process.stdout.write(`engine ${info.kind} ${info.version}\n`);
+  return 0;
 }
 
 /** Also of an agent that was killed. */

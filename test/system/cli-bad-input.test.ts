@@ -136,6 +136,10 @@ const ROWS: Readonly<Record<string, Row>> = {
   'backup export': { valid: ['bak_none'], missing: 'backup_not_found' },
   'backup import': { valid: [], input: '{}', missing: 'backup_invalid', wrong: format() },
   'backup delete': { valid: ['bak_none', '-y'], missing: 'backup_not_found' },
+  'node add': {
+    valid: ['root@127.0.0.1', '--port', '1', '--release', '/nowhere'],
+    wrong: [['root@127.0.0.1', '--label', 'ssd'], 'expected key=value', 2],
+  },
   'node token': { valid: [], wrong: format() },
   'node list': { valid: [], wrong: format() },
   'node show': { valid: ['nowhere'], missing: 'node_not_found', wrong: format('nowhere') },

@@ -12,6 +12,7 @@ import { textOf } from '../fields.ts';
 import { listCommand } from '../record-commands.ts';
 import { outputFormat, structuredText } from '../output.ts';
 import { describeNode } from './describe-node.ts';
+import { addCommand } from './node-add.ts';
 import { drainCommand } from './node-drain.ts';
 
 const NAME: Parameter = { term: '<name>', description: 'The node.' };
@@ -143,10 +144,12 @@ export const node: CommandBody = {
     "A node is a machine with a container engine and an agent. It belongs to one tenant, and only that tenant's deployments run on it.",
   ],
   examples: [
+    { line: 'berth node add root@192.0.2.7', what: 'make a machine a node, over SSH' },
     { line: 'berth node token', what: 'the line that enrols a machine' },
     { line: 'berth node list', what: 'the nodes of the tenant' },
   ],
   subcommands: [
+    addCommand,
     tokenCommand,
     listCommand('nodes', {
       summary: 'List nodes',

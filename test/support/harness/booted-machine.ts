@@ -56,9 +56,16 @@ export interface MachineOptions {
   /** The network namespace that it is in; absent: that of the tests. */
   readonly namespace?: string;
   readonly files: Readonly<Record<string, string>>;
+  /** As Debian installs it, without anything of Berth. */
+  readonly bare?: boolean;
 }
 
-export async function bootMachine({ name, namespace, files }: MachineOptions): Promise<BootedMachine> {
+export async function bootMachine({
+  name,
+  namespace,
+  files,
+  bare = false,
+}: MachineOptions): Promise<BootedMachine> {
   ensurePackages(['systemd-container', 'docker.io']);
   const root = mkdtempSync(join(tmpdir(), 'berth-machine-'));
   chmodSync(root, 0o755);
@@ -70,14 +77,15 @@ export async function bootMachine({ name, namespace, files }: MachineOptions): P
     '/etc/passwd': 'root:x:0:0::/root:/bin/sh\n',
     '/etc/group': 'root:x:0:\ndocker:x:999:\n',
     '/etc/machine-id': '',
-    '/local/bin/berth': BERTH,
+    ...(bare ? {} : { '/local/bin/berth': BERTH }),
   };
   for (const [path, text] of Object.entries({ ...base, ...files })) {
     mkdirSync(dirname(join(root, path)), { recursive: true });
     writeFileSync(join(root, path), text, { mode: path.includes('/bin/') ? 0o755 : 0o644 });
   }
-  for (const unit of ['berth-server.service', 'berth-agent.service']) {
-    mkdirSync(join(root, 'etc/systemd/system'), { recursive: true });
+  mkdirSync(join(root, 'local'), { recursive: true });
+  mkdirSync(join(root, 'etc/systemd/system'), { recursive: true });
+  for (const unit of bare ? [] : ['berth-server.service', 'berth-agent.service']) {
     copyFileSync(join(UNITS, unit), join(root, 'etc/systemd/system', unit));
   }
   mkdirSync(join(root, 'etc/sysusers.d'), { recursive: true });
@@ -86,12 +94,9 @@ export async function bootMachine({ name, namespace, files }: MachineOptions): P
   let init = 0;
 
   async function boot(): Promise<void> {
-    const readOnly = [
-      '/usr',
-      `${join(root, 'local')}:/usr/local`,
-      `${realpathSync(process.execPath)}:/opt/node`,
-    ];
-    for (const part of ['src', 'test', 'package.json', 'node_modules'])
+    const local = `${join(root, 'local')}:/usr/local`;
+    const readOnly = ['/usr', ...(bare ? [] : [local, `${realpathSync(process.execPath)}:/opt/node`])];
+    for (const part of bare ? [] : ['src', 'test', 'package.json', 'node_modules'])
       readOnly.push(`${join(CHECKOUT, part)}:/opt/berth/${part}`);
     const log = openSync(join(root, 'boot.log'), 'a');
     container = spawn(
@@ -106,6 +111,7 @@ export async function bootMachine({ name, namespace, files }: MachineOptions): P
         `--machine=${name}`,
         ...(namespace === undefined ? [] : [`--network-namespace-path=/run/netns/${namespace}`]),
         ...readOnly.map((path) => `--bind-ro=${path}`),
+        ...(bare ? [`--bind=${local}`] : []),
         '--bind=/dev/loop-control',
         '--boot',
         'systemd.unit=basic.target',

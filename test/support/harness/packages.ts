@@ -22,6 +22,8 @@ const PACKAGES = {
   mount: '/usr/sbin/losetup',
   nftables: '/usr/sbin/nft',
   'nginx-light': '/usr/sbin/nginx',
+  'openssh-client': '/usr/bin/ssh',
+  'openssh-server': '/usr/sbin/sshd',
   openssl: '/usr/bin/openssl',
   podman: '/usr/bin/podman',
   pebble: '/usr/bin/pebble',
