@@ -42,7 +42,7 @@ async function framesOf(page: Page, list: string): Promise<{ gaps: number[]; row
   })()`)) as { gaps: number[]; rows: number };
 }
 
-ensurePackages(['chromium']);
+ensurePackages(['chromium-headless-shell']);
 buildAll();
 const registry = await startRegistry();
 const server = await startServerProcess();

@@ -82,7 +82,7 @@ function curl(url: string, node: IngressNode, ...flags: readonly string[]): Prom
 }
 
 beforeAll(async () => {
-  ensurePackages(['caddy', 'curl', 'nftables', 'iproute2', 'openssl', 'chromium']);
+  ensurePackages(['caddy', 'curl', 'nftables', 'iproute2', 'openssl', 'chromium-headless-shell']);
   lan = new Lan();
   one = new IngressNode(lan, 'one', 0, shared);
   two = new IngressNode(lan, 'two', 1, shared);

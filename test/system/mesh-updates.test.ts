@@ -75,7 +75,15 @@ const ECHO = `printf '%s\\n' '#!/bin/sh' 'while read -r line && [ \${#line} -gt 
 const addressOf = ({ engine }: ClusterNode): string => engine.namespace?.address ?? '';
 
 beforeAll(async () => {
-  ensurePackages(['wireguard-go', 'wireguard-tools', 'nftables', 'iproute2', 'caddy', 'curl', 'chromium']);
+  ensurePackages([
+    'wireguard-go',
+    'wireguard-tools',
+    'nftables',
+    'iproute2',
+    'caddy',
+    'curl',
+    'chromium-headless-shell',
+  ]);
   lan = new Lan();
   const inside = (argv: readonly string[]) => lan.outside(argv);
   lan.outside(['true']);

@@ -9,7 +9,7 @@ const PACKAGES = {
   'btrfs-progs': '/usr/bin/btrfs',
   'busybox-static': '/bin/busybox',
   caddy: '/usr/bin/caddy',
-  chromium: '/usr/bin/chromium',
+  'chromium-headless-shell': '/usr/bin/chromium-headless-shell',
   curl: '/usr/bin/curl',
   'docker-compose': '/usr/bin/docker-compose',
   e2fsprogs: '/usr/sbin/mkfs.ext4',
