@@ -5,7 +5,7 @@ import type { OptionValues } from './option-values.ts';
 import { confirm } from './confirmation.ts';
 import { Failure, Refused } from './failure.ts';
 import { textOf } from './fields.ts';
-import { alterationLines, diffLines, placementLines, warningLines } from './plan-view.ts';
+import { actionLines, alterationLines, diffLines, placementLines, warningLines } from './plan-view.ts';
 import type { Announcements, DeploymentWritten, PlacementPlan } from './records.ts';
 import type { Session } from './session.ts';
 
@@ -19,6 +19,8 @@ export interface Planned {
   readonly answer: DeploymentWritten;
   readonly removed: readonly string[];
   readonly alongside?: readonly string[];
+  /** The plan that was shown to whoever applies it now. */
+  readonly plan?: string;
 }
 
 /** Of the names that are applied together, those that the body refers to: the address of a request is short. */
@@ -74,11 +76,12 @@ function send(
     body,
     revision,
     alongside,
-  }: Pick<Planned, 'name' | 'body' | 'alongside'> & { readonly revision?: number | undefined },
+    plan,
+  }: Pick<Planned, 'name' | 'body' | 'alongside' | 'plan'> & { readonly revision?: number | undefined },
   query: { readonly dryRun?: true } = {},
 ): Promise<DeploymentWritten> {
   const said = {
-    query: { ...query, ...alongsideQuery(body, alongside) },
+    query: { ...query, ...(plan !== undefined && { plan }), ...alongsideQuery(body, alongside) },
     body: unjudged<BodyFor<'POST /api/v1/deployments'>>(body),
   };
   return revision === undefined
@@ -112,7 +115,10 @@ export function showPlan(session: Session, { name, action, answer, removed }: Sh
     );
     for (const text of alterations) line(`  ${text}`);
   }
-  if (action !== 'unchanged') for (const text of placementLines(answer.plan ?? {}, style)) line(text);
+  if (action !== 'unchanged') {
+    for (const text of actionLines(answer.plan ?? {}, style)) line(text);
+    for (const text of placementLines(answer.plan ?? {}, style)) line(text);
+  }
   if (removed.length > 0) line(`  ${style.red('takes away:')} ${removed.join(', ')}`);
   for (const text of warningLines(answer, style)) line(`  ${text}`);
 }

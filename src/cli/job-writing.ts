@@ -8,11 +8,13 @@ export interface SentJob {
   readonly name: string;
   readonly body: Json;
   readonly alongside: readonly string[];
+  /** The plan that was shown to whoever applies it now. */
+  readonly plan?: string | undefined;
 }
 
-function said({ body, alongside }: SentJob) {
+function said({ body, alongside, plan }: SentJob) {
   return {
-    query: alongsideQuery(body, alongside),
+    query: { ...(plan !== undefined && { plan }), ...alongsideQuery(body, alongside) },
     body: unjudged<BodyFor<'POST /api/v1/jobs'>>(body),
   };
 }

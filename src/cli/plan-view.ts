@@ -41,6 +41,40 @@ export function warningLines(answer: Announcements, style: Style): readonly stri
   );
 }
 
+const ACTIONS = {
+  replace: { mark: '~', words: 'replaced' },
+  stop: { mark: '-', words: 'stopped' },
+  create: { mark: '+', words: 'created' },
+  keep: { mark: '=', words: 'left alone' },
+} as const;
+const MAX_LISTED = 10;
+
+/** What happens to each instance: those with one reason together, each with its node. */
+export function actionLines({ actions = [] }: PlacementPlan, style: Style): readonly string[] {
+  // Of something new the places say all there is to say.
+  if (actions.every(({ instance }) => instance === undefined)) return [];
+  const groups = Map.groupBy(actions, ({ action, how, why }) => JSON.stringify([action, how, why]));
+  return [...groups.values()].flatMap((group) => {
+    const [first] = group;
+    const known = Object.entries(ACTIONS).find(([action]) => action === first?.action);
+    if (first === undefined || known === undefined) return [];
+    const [, { mark, words }] = known;
+    const how = first.how === 'stop-first' ? ', each stopped before its successor starts' : '';
+    const more = group.length - MAX_LISTED;
+    return [
+      `  ${style.bold(`${mark} ${group.length} ${words}`)}${how}: ${textOf(first.why)}`,
+      ...group.slice(0, MAX_LISTED).map((one) => `      ${placeLine(one)}`),
+      ...(more > 0 ? [`      and ${more} more`] : []),
+    ];
+  });
+}
+
+function placeLine({ action, instance, node, to }: NonNullable<PlacementPlan['actions']>[number]): string {
+  const here = instance === undefined ? 'a new one' : `${instance} on ${textOf(node)}`;
+  if (action === 'keep' || action === 'stop') return here;
+  return `${here} → ${to === undefined ? 'no node takes it yet' : textOf(to)}`;
+}
+
 /** Where new instances would go and why, or every node with every reason against it. */
 export function placementLines(plan: PlacementPlan, style: Style): readonly string[] {
   const placed = placedLines(plan.instances ?? [], style);

@@ -51,7 +51,7 @@ function manifest(name: string, script: string, more: Readonly<Record<string, un
 it('a job from a file: applied, waited for, read, run again, deleted', async () => {
   const file = manifest('report', 'echo done');
   const planned = await berth('apply', '-f', file, '--dry-run');
-  expect([planned.code, planned.err]).toEqual([0, expect.stringContaining('+ job report')]);
+  expect([planned.code, planned.err]).toEqual([5, expect.stringContaining('+ job report')]);
   const applied = await berth('apply', '-f', file);
   expect([applied.code, applied.out]).toEqual([0, 'job/report created\n']);
   expect(await berth('apply', '-f', file)).toMatchObject({ code: 0, out: 'job/report unchanged\n' });

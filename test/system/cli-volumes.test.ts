@@ -135,7 +135,7 @@ it('a volume from a file: planned, created, left alone, not changed; status 4 wh
   const text =
     'kind: Volume\nname: files\nclass: replicated\ntype: volume\nsizeBytes: 134217728\nnodeId: one\n';
   const planned = await berth('apply', '-f', file(text), '--dry-run');
-  expect([planned.code, planned.err]).toEqual([0, expect.stringContaining('+ volume files (to create)')]);
+  expect([planned.code, planned.err]).toEqual([5, expect.stringContaining('+ volume files (to create)')]);
   expect((await berth('get', 'volumes')).out).toBe('');
   const late = await berth('apply', '-f', file(text), '--timeout', '1s');
   expect([late.code, late.err]).toEqual([4, expect.stringContaining('berth describe volume files')]);

@@ -138,8 +138,9 @@ describe('deployments from the command line', () => {
       `kind: Deployment\nname: web\nimage: ${IMAGE}\nenvironment:\n  LOG_LEVEL: info\n  REGION: eu\n`,
     );
     const dry = await berth(['apply', '-f', web, '--dry-run']);
-    expect(dry).toMatchObject({ code: 0, out: '' });
+    expect(dry).toMatchObject({ code: 5, out: '' });
     expect(dry.err).toContain('+ web (to create)');
+    const id = / --plan (\S+)/.exec(dry.err)?.[1] ?? '';
     expect(dry.err).toMatch(/replicas: 1 {2}\S/);
     expect(dry.err).toContain('warning: registry_unreachable');
     expect(dry.err).toContain('nothing was stored');
@@ -152,6 +153,10 @@ describe('deployments from the command line', () => {
     expect((await berth(['get', 'deploy', '-o', 'name'])).out).toBe('deployment/web\n');
     const again = await berth(['apply', '-f', web, '--no-wait']);
     expect(again.out).toBe('deployment/web unchanged\n');
+    expect(await berth(['apply', '-f', web, '--dry-run'])).toMatchObject({ code: 0 });
+    const late = await berth(['apply', '-f', web, '--plan', id]);
+    expect(late).toMatchObject({ code: 1, out: '' });
+    expect(late.err).toContain('plan_outdated');
 
     manifest(
       'web.yaml',

@@ -2,8 +2,9 @@ import { type CommandBody, type Option, REMOTE_OPTIONS } from '../command.ts';
 import { confirmRemoval } from '../deploying.ts';
 import { EXIT } from '../exit-code.ts';
 import { usage } from '../failure.ts';
+import { outdated, planIdOf, quoted } from '../plan-id.ts';
 import { readManifests } from '../manifests.ts';
-import { planSet, showEntry, showRefusals } from '../set/planned-set.ts';
+import { type Entry, planSet, showEntry, showRefusals } from '../set/planned-set.ts';
 import { writeSet } from '../set/write-set.ts';
 import { WRITTEN_KINDS } from '../set/written-kinds.ts';
 import { timeoutOf } from '../waiting.ts';
@@ -31,7 +32,16 @@ export const apply: CommandBody = {
         'File with one or more YAML or JSON documents, folder of such files, or - for standard input. May be repeated.',
       repeatable: true,
     },
-    { flags: '--dry-run', description: 'Show the plan; store nothing.' },
+    {
+      flags: '--dry-run',
+      description:
+        'Show the plan and the line that applies it; store nothing. Ends with 5 when something would change.',
+    },
+    {
+      flags: '--plan <id>',
+      description:
+        'Apply exactly the plan that --dry-run showed; refused when the same files would do anything else by now.',
+    },
     {
       flags: '--allow-removal',
       description: 'Take away what the files leave out of a list or map, without asking.',
@@ -60,6 +70,10 @@ export const apply: CommandBody = {
     { line: 'berth apply -f web.yaml', what: 'create or update web, and wait until it is healthy' },
     { line: 'berth apply -f deploy/ --dry-run', what: 'what a whole folder would change' },
     {
+      line: 'berth apply -f web.yaml --plan 0b6d8f12-5c3e9a77-e1f04d28',
+      what: 'the plan that was shown, or nothing',
+    },
+    {
       line: 'cat web.yaml | berth apply -f - --allow-removal --timeout 2m',
       what: 'from a pipeline, where nobody can be asked',
     },
@@ -78,12 +92,26 @@ export const apply: CommandBody = {
       return EXIT.refused;
     }
     for (const entry of entries) showEntry(session, entry);
+    const id = planIdOf(entries);
+    const shown = options.text('plan');
+    if (shown !== undefined && shown !== id) throw outdated(shown, id);
     if (options.flag('dryRun')) {
       session.terminal.err('dry run: nothing was stored\n');
-      return EXIT.ok;
+      if (entries.every(({ planned: { action } }) => action === 'unchanged')) return EXIT.ok;
+      const removal = entries.some(({ planned: { removed = [] } }) => removed.length > 0);
+      const files = paths.map((path) => `-f ${quoted(path)}`).join(' ');
+      const line = `berth apply ${files} --plan ${id}${removal ? ' --allow-removal' : ''}`;
+      session.terminal.err(`${session.next(line)}\n`);
+      return EXIT.wouldChange;
     }
     const losses = entries.map(({ manifest: { name }, planned: { removed = [] } }) => ({ name, removed }));
     await confirmRemoval(session, losses, options);
-    return writeSet(session, client, entries, { timeoutMs, wait: options.unlessDenied('wait') });
+    // Of several the first to be stored changes what the others meet: their plan was compared as a whole.
+    const written = entries.length === 1 && shown !== undefined ? withPlan(entries, shown) : entries;
+    return writeSet(session, client, written, { timeoutMs, wait: options.unlessDenied('wait') });
   },
 };
+
+function withPlan(entries: readonly Entry[], shown: string): readonly Entry[] {
+  return entries.map((entry) => ({ ...entry, shown }));
+}

@@ -57,7 +57,7 @@ export const run: CommandBody = {
         'Shell command inside the container that ends with 0 when it is healthy. Default: none, and an instance counts as healthy while it runs.',
     },
     { flags: '--node <node>', description: 'Place it on this node. Default: the scheduler chooses.' },
-    { flags: '--dry-run', description: 'Show the plan; store nothing.' },
+    { flags: '--dry-run', description: 'Show the plan; store nothing. Ends with 5: something would change.' },
     ...WAIT_OPTIONS,
     ...REMOTE_OPTIONS,
   ],
@@ -92,7 +92,7 @@ export const run: CommandBody = {
     showPlan(session, planned);
     if (options.flag('dryRun')) {
       session.terminal.err('dry run: nothing was stored\n');
-      return EXIT.ok;
+      return EXIT.wouldChange;
     }
     const waits = options.unlessDenied('wait');
     if (waits) {

@@ -13,6 +13,8 @@ import type { Session } from '../session.ts';
 export interface Entry {
   readonly manifest: Manifest;
   readonly planned: PlannedDocument;
+  /** The plan that was shown to whoever applies it now. */
+  readonly shown?: string;
 }
 
 /** Registries may have to be asked for every image. */

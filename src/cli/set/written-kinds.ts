@@ -40,6 +40,7 @@ const deployment: WriteDocument = async (session, client, entry, alongside) => {
           action: isNew(entry) ? 'create' : 'update',
           ...(isNew(entry) || revision === undefined ? {} : { revision }),
           alongside,
+          ...(entry.shown !== undefined && { plan: entry.shown }),
         });
   const wanted = { name, specHash: textOf(stored.specHash) };
   return (timeoutMs) => waitUntilHealthy(session, client, wanted, timeoutMs);
@@ -53,9 +54,9 @@ const network: WriteDocument = async ({ terminal }, client, { manifest, planned 
   return undefined;
 };
 
-const job: WriteDocument = async (session, client, { manifest, planned }, alongside) => {
+const job: WriteDocument = async (session, client, { manifest, planned, shown }, alongside) => {
   const { name, body } = manifest;
-  const sent = { name, body, alongside };
+  const sent = { name, body, alongside, plan: shown };
   const action = textOf(planned.action);
   if (action === 'create') await unlessOvertaken(name, () => createJob(client, sent));
   if (action === 'change') await unlessOvertaken(name, () => updateJob(client, sent, planned.revision));

@@ -1,5 +1,8 @@
 import type { Workload } from './deployment.ts';
 
+/** Fields that do not concern what a container is made from: changing them must not restart one. */
+export const NOT_HASHED = ['replicas', 'access', 'update'] as const;
+
 /** What an instance runs: a spec and, where the registry could be asked, the bytes that its image stood for then. */
 export interface SpecSnapshot extends Workload {
   readonly imageDigest?: string;

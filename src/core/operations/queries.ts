@@ -35,10 +35,22 @@ export const ALL = {
   },
 } as const satisfies Parameters;
 
+/** As `planId` writes it. */
+export const PLAN_ID = '^[0-9a-f]{8}-[0-9a-f]{8}-[0-9a-f]{8}$';
+
+export const PLAN = {
+  plan: {
+    description:
+      'The id of the plan that a dry run showed: nothing is stored when the same request would do anything else by now.',
+    schema: { type: 'string', pattern: PLAN_ID },
+  },
+} as const satisfies Parameters;
+
 /** Of what may refer to others that are created with it. */
 export const WRITE_QUERY = {
   ...DRY_RUN,
   ...ALL,
+  ...PLAN,
   alongside: {
     description:
       'Names, with commas between them, of what the caller creates together with this: a reference to one of them is a warning while it does not exist, not a refusal.',

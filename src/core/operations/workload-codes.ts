@@ -129,6 +129,7 @@ const OF_JOBS: readonly RejectionCode[] = [
   'job_invalid',
   'job_node_candidates_unresolvable',
   'job_node_not_found',
+  'plan_outdated',
   'header_invalid',
 ];
 
@@ -146,12 +147,19 @@ export const JOB_CODES = {
 
 /** What the deployment routes can answer; the conformance run holds it to what they do answer. */
 export const DEPLOYMENT_CODES = {
-  create: [...SHARED, 'deployment_already_exists', 'idempotency_key_conflict', 'header_invalid'],
+  create: [
+    ...SHARED,
+    'deployment_already_exists',
+    'plan_outdated',
+    'idempotency_key_conflict',
+    'header_invalid',
+  ],
   update: [
     ...SHARED,
     'deployment_not_found',
     'name_mismatch',
     'revision_mismatch',
+    'plan_outdated',
     'header_invalid',
     'anchored_secret_dropped',
     'anchored_secret_repointed',

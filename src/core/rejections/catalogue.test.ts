@@ -69,7 +69,7 @@ const FROZEN = {
       secret_rotation_in_progress
       tenant_already_exists tenant_in_use volume_already_exists volume_in_use volume_not_replicated volume_promote_refused
       volume_replica_conflict volume_residency_conflict
-    412: revision_mismatch
+    412: plan_outdated revision_mismatch
     413: body_too_large
     415: content_type_unsupported
     422: access_invalid access_source_unknown apply_dry_run_only backup_invalid canary_invalid capability_unknown command_invalid container_defaults_invalid depends_on_cycle depends_on_invalid document_described_twice environment_invalid

@@ -214,6 +214,17 @@ export const requestCodes = entries({
     corrected: 'PUT /api/v1/deployments/web\nIf-Match: "42"\n\n{ "replicas": 3 }',
     origin: 'extension',
   },
+  plan_outdated: {
+    status: 412,
+    field: 'plan',
+    title: 'The plan is not what would happen now.',
+    cause:
+      'The query parameter `plan` carries the id of a plan that a dry run showed. It names the record as it was, the document, and what becomes of each instance and where. One of them is another by now: somebody changed the record, the document is not the one that was planned, or instances and nodes moved so that another instance would be replaced or another node chosen. Nothing was stored.',
+    accepted: 'the id of a plan that still holds, or no plan to store whatever it does',
+    failing: 'PUT /api/v1/deployments/web?plan=0b6d8f12-5c3e9a77-e1f04d28\n\n{ "replicas": 3 }',
+    corrected: 'PUT /api/v1/deployments/web?dryRun=true\n\n{ "replicas": 3 }',
+    origin: 'extension',
+  },
   header_duplicate: {
     status: 400,
     field: 'computed',

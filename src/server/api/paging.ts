@@ -2,7 +2,9 @@ import type { Exactly } from '../../core/schema/shape.ts';
 import { received } from '../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
+import { PLAN_ID } from '../../core/operations/queries.ts';
 import { isName } from '../../core/rules/name.ts';
+import type { WriteOptions } from '../writes/admission.ts';
 import type { Stored } from '../store/collection.ts';
 import { type JsonReply, JsonText } from './route.ts';
 
@@ -54,14 +56,17 @@ const MAX_ALONGSIDE = 1024;
 export function writeOptions(query: {
   readonly dryRun?: string;
   readonly alongside?: string;
-}): { readonly dryRun: boolean; readonly alongside: readonly string[] } | Rejection {
+  readonly plan?: string;
+}): WriteOptions | Rejection {
   const dryRun = booleanParameter(query, 'dryRun');
   if (isRejection(dryRun)) return dryRun;
-  const { alongside } = query;
+  const { alongside, plan } = query;
   const names = alongside?.split(',') ?? [];
   if (names.length > MAX_ALONGSIDE || !names.every(isName))
     return invalidParameter('alongside', alongside ?? '', 'at most 1024 names with commas between them');
-  return { dryRun, alongside: names };
+  if (plan !== undefined && !new RegExp(PLAN_ID).test(plan))
+    return invalidParameter('plan', plan, 'the id of a plan that a dry run showed');
+  return { dryRun, alongside: names, ...(plan !== undefined && { plan }) };
 }
 
 /** A cursor is the id after which the next page starts; opaque to clients, so it is encoded. */

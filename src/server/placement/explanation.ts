@@ -1,6 +1,7 @@
 import type { Warning } from '../../core/model/announcement.ts';
 import type { DeploymentRecord, Workload } from '../../core/model/deployment.ts';
 import { type InstanceId, instanceId, type NodeName } from '../../core/model/ids.ts';
+import type { InstanceRecord } from '../../core/model/instance.ts';
 import type { ClusterState, PlacedInstance } from '../../core/scheduler/cluster.ts';
 import { explain, type NodeExplanation } from '../../core/scheduler/explain.ts';
 import type { Reason } from '../../core/scheduler/filters/filter.ts';
@@ -30,6 +31,13 @@ export interface PlacementPlan {
   readonly waitingFor: readonly string[];
 }
 
+export interface PlanTerms {
+  /** Of an instance of the spec: whether it is left where it is. Absent: each is. */
+  readonly stays?: (record: InstanceRecord) => boolean;
+  /** None of the others makes room. */
+  readonly beside?: boolean;
+}
+
 /**
  * What the scheduler would do with a spec now; nothing is stored or kept. Instances of another spec of the same deployment are taken
  * as gone, as they make room one by one while the update runs.
@@ -39,10 +47,13 @@ export function planPlacement(
   tenant: TenantStore,
   spec: Workload,
   specHash: string,
+  { stays: isKept = () => true, beside = false }: PlanTerms = {},
 ): PlacementPlan {
   const cluster = clusters.of(tenant.tenantId);
   const existing = tenant.collection('instances').listUnder(prefixOf('instances', spec.name));
-  const kept = existing.filter(({ record }) => record.specHash === specHash && record.wanted === 'run');
+  const kept = existing.filter(
+    ({ record }) => record.specHash === specHash && record.wanted === 'run' && isKept(record),
+  );
   const canary = isOfDeployment(spec.name)
     ? tenant.get('canaries', idOf('canaries', spec.name))?.record
     : undefined;
@@ -56,7 +67,7 @@ export function planPlacement(
   const isUpdate =
     isOfDeployment(spec.name) && tenant.get('deployments', idOf('deployments', spec.name)) !== undefined;
   const name = isUpdate && replaced.length > 0 ? `the changed ${spec.name}` : spec.name;
-  return supposing(cluster, replaced, (suppose) => {
+  return supposing(cluster, beside ? [] : replaced, (suppose) => {
     const instances: { node: NodeName; why: string }[] = [];
     for (let count = 0; count < wanted; count += 1) {
       const chosen = cluster.place(suppose(), request);

@@ -5,6 +5,7 @@ import { canonicalJson } from '../../core/model/canonical.ts';
 import type { ContainerDefaults } from '../../core/model/container-defaults.ts';
 import type { Workload } from '../../core/model/deployment.ts';
 import { labelledIngress } from '../../core/model/ingress.ts';
+import { NOT_HASHED } from '../../core/model/spec-snapshot.ts';
 import type { ParseSchedule } from '../../core/model/schedule.ts';
 import type { Region, UnstatedCountry } from '../../core/model/region.ts';
 import type { AnswerOf, Operation, StatusOf } from '../../core/operations/operation.ts';
@@ -85,6 +86,8 @@ export interface WriteOptions {
   readonly dryRun: boolean;
   /** Names of what the caller creates together with this. */
   readonly alongside?: readonly string[];
+  /** The plan that the caller was shown: nothing is stored when it would be another one now. */
+  readonly plan?: string;
 }
 
 export type Outcome<O extends Operation> = Accepted<O> | Rejection;
@@ -97,9 +100,6 @@ export function acceptedOf<O extends Operation>(): <const V extends Unrevised<An
 export function acceptedOf() {
   return (status: number, body: object) => ({ status, body });
 }
-
-/** Fields that do not concern what a container is made from: changing them must not restart one. */
-const NOT_HASHED = ['replicas', 'access', 'update'] as const;
 
 export function specHash(spec: Workload): string {
   const hashed: Record<string, unknown> = { ...spec };

@@ -49,6 +49,8 @@ async function signIn(stage: Stage): Promise<{ readonly cookie: string; readonly
   return { cookie, csrfToken: String(answer.body['csrfToken']) };
 }
 
+const OTHER_PLAN = '0b6d8f12-5c3e9a77-e1f04d28';
+
 const HELD_MS = 2000;
 
 /** Eight connections are held open by somebody, and the request needs one more. */
@@ -309,6 +311,23 @@ export const requestCases: readonly Case[] = [
       path: `/api/v1/tenants/${stage.tenant.slug}/volumes/${await plantVolume(stage)}/replicas/any`,
       options: { headers: { 'if-match': '"1"' } },
     }),
+  }),
+  ...refused('plan_outdated', 'plan', {
+    'of another plan': async (stage) => ({
+      method: 'PUT',
+      path: `${DEPLOYMENTS}/${await stored(stage)}?plan=${OTHER_PLAN}`,
+      options: { body: { replicas: 3 } },
+    }),
+    'of what is new': async (stage) => ({
+      ...(await post({})(stage)),
+      path: `${DEPLOYMENTS}?plan=${OTHER_PLAN}`,
+    }),
+    'of a job': ask('POST', `/api/v1/jobs?plan=${OTHER_PLAN}`, {
+      body: { name: 'planned-job', image: 'localhost:1/shop/web:1.0.0' },
+    }),
+  }),
+  ...refused('query_parameter_invalid', 'plan', {
+    'no id of a plan': ask('POST', `${DEPLOYMENTS}?plan=latest`, { body: {} }),
   }),
   ...refused('header_duplicate', 'x-tenant-id', {
     'two tenants': ask('GET', DEPLOYMENTS, { headers: { 'x-tenant-id': ['a', 'b'] } }),

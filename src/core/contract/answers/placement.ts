@@ -21,11 +21,42 @@ export const fieldChange = shape({
   fields: { field: text, from: free, to: free },
 });
 
+const instanceAction = shape({
+  type: 'object',
+  named: 'InstanceAction',
+  fields: {
+    action: {
+      type: 'string',
+      values: ['create', 'replace', 'stop', 'keep'],
+      description: 'keep: it is left alone.',
+    },
+    instance: optional({ ...text, description: 'Absent: it does not exist yet.' }),
+    node: optional({ ...text, description: 'Where it runs.' }),
+    to: optional({
+      ...text,
+      description: 'Where the new one goes; absent: no node takes it, and an old one stays until one does.',
+    }),
+    how: {
+      type: 'string',
+      optional: true,
+      values: ['start-first', 'stop-first'],
+      description: 'Whether the new one is there before the old one stops.',
+    },
+    why: text,
+  },
+});
+
 /** What a dry run would do. */
 export const placementPlan = shape({
   type: 'object',
   named: 'PlacementPlan',
   fields: {
+    id: {
+      ...text,
+      description:
+        'Names the plan by what it rests on; with it in the query parameter plan, a write is refused when it would do anything else.',
+    },
+    actions: { ...listOf(instanceAction), description: 'What happens to each instance, and why.' },
     instances: { ...listOf(chosen), description: 'One entry per new instance that has a place.' },
     unplaced: {
       type: 'object',

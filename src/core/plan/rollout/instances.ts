@@ -149,7 +149,7 @@ function planAll(input: PlanInput): InstancePlan {
 }
 
 /** An instance of the deployment's own spec is its own, however it was started: that is what a promotion does. */
-function isOfCanary(record: InstanceRecord, deployment: DeploymentRecord | undefined): boolean {
+export function isOfCanary(record: InstanceRecord, deployment: DeploymentRecord | undefined): boolean {
   return record.canary === true && deployment !== undefined && record.specHash !== deployment.specHash;
 }
 

@@ -100,7 +100,7 @@ export function makesRoom(
   return leave.toSorted(leastUsefulFirst).find(fitsInsteadOf);
 }
 
-function leastUsefulFirst(a: InstanceState, b: InstanceState): number {
+export function leastUsefulFirst(a: InstanceState, b: InstanceState): number {
   if (a.available !== b.available) return a.available ? 1 : -1;
   if (a.healthy !== b.healthy) return a.healthy ? 1 : -1;
   // Ids sort by the time they were made.

@@ -103,7 +103,7 @@ describe('the search without script', () => {
     ['q=healthCheck.timeout', ['healthcheck_timeout_below_floor']],
     ['q=SNAPSHOT', ['volume_snapshot_not_found', 'volume_snapshot_not_implemented']],
     ['q=compose+malformed', ['secret_compose_template_malformed']],
-    ['q=412', ['revision_mismatch']],
+    ['q=412', ['plan_outdated', 'revision_mismatch']],
     ['q=no-such-word', []],
   ])('finds by %s', (query, expected) => {
     expect(shownCodes(body('/docs', query))).toEqual(expected);

@@ -17,7 +17,7 @@ export async function createDeployment(
   admission: Admission,
   caller: Caller,
   body: unknown,
-  { dryRun, alongside = [] }: WriteOptions,
+  { dryRun, alongside = [], plan }: WriteOptions,
 ): Promise<Outcome<typeof DEPLOYMENTS.create>> {
   const sent = readDeployment(body);
   if (isRejection(sent)) return sent;
@@ -37,6 +37,7 @@ export async function createDeployment(
       admitted: { ...admitted, isAnnounced: announcedBy(alongside, dryRun) },
       change: 'created',
       dryRun,
+      ...(plan !== undefined && { plan }),
     });
   });
 }

@@ -21,7 +21,7 @@ import { countryOf, residencyWarning, unstatedWarning } from '../../../core/sche
 import type { DEPLOYMENTS } from '../../../core/operations/deployments.ts';
 import { countedWarnings } from '../../placement/counted.ts';
 import { claimIngress } from '../../placement/ingress-claims.ts';
-import { planPlacement } from '../../placement/explanation.ts';
+import { type DeploymentPlan, planDeployment } from '../../placement/deployment-plan.ts';
 import { planIngressWarnings, planReachWarnings } from '../../placement/reach.ts';
 import { stopFirstWarnings } from '../../placement/stop-first.ts';
 import { claimVolumes } from '../../placement/volume-claims.ts';
@@ -31,6 +31,7 @@ import { containerDefaultsOf } from '../../store/container-defaults.ts';
 import { idOf } from '../../store/record-ids.ts';
 import type { Transaction } from '../../store/transaction.ts';
 import { acceptedOf, type Accepted, type Admission, type Attempt, type Caller } from '../admission.ts';
+import { guardPlan, planId, planRejection } from '../plan-guard.ts';
 import type { AdmittedDraft } from './deployment-draft.ts';
 import { deploymentFacts } from './deployment-stored.ts';
 import { storedDeploymentView } from '../../reads/deployment.ts';
@@ -52,6 +53,8 @@ export interface DeploymentWrite {
   readonly previous?: Stored<DeploymentRecord>;
   readonly change: ArchiveChange;
   readonly dryRun: boolean;
+  /** The plan that the caller was shown. */
+  readonly plan?: string;
   /** What the operation has to say beside what every write says. */
   readonly warnings?: readonly Warning[];
   /** What the image of the spec was when an earlier version ran it. */
@@ -226,7 +229,7 @@ export async function attemptDeploymentWrite(
 export async function attemptDeploymentWrite(
   admission: Admission,
   caller: Caller,
-  { admitted, previous, change, dryRun, ...said }: DeploymentWrite,
+  { admitted, previous, change, dryRun, plan: shown, ...said }: DeploymentWrite,
 ): Promise<Attempt<typeof DEPLOYMENTS.create>> {
   const { tenant } = caller;
   const before = previous?.record.spec;
@@ -262,9 +265,12 @@ export async function attemptDeploymentWrite(
     ...(before === undefined ? {} : { removed: removedEntries(before, spec) }),
   };
   const answer = accepted(admission, caller, record, previous, announced);
-  if (dryRun) {
+  const plan = dryRun || shown !== undefined ? planOf(admission, caller, previous, record) : undefined;
+  const outdated = plan && planRejection(shown, plan.id);
+  if (outdated) return outdated;
+  if (dryRun && plan) {
     const would = () => supposedWrite(caller, record, before);
-    return { answer: withPlan(admission, caller, answer, previous?.record, record), would };
+    return { answer: withPlan(caller, answer, previous?.record, record, plan), would };
   }
 
   // The registry and the secrets store were asked meanwhile: what the guards below hold must still be what the rules saw.
@@ -281,6 +287,7 @@ export async function attemptDeploymentWrite(
     const id = idOf('scaling-policies', spec.name);
     transaction.expect('scaling-policies', id, tenant.get('scaling-policies', id));
   }
+  if (plan) guardPlan(tenant, spec.name, plan.actions, transaction);
   const failed = await completeWrite(
     admission,
     caller,
@@ -350,23 +357,35 @@ function accepted(
   return written(previous === undefined ? 201 : 200, { ...view, removed: [], ...announced });
 }
 
-/** What saving would do: where new instances would go and why, or every node's reasons; and each field that changes. */
-function withPlan(
+/** What saving would do to what runs; where new instances would go and why, or every node's reasons. */
+function planOf(
   admission: Admission,
+  caller: Caller,
+  previous: Stored<DeploymentRecord> | undefined,
+  after: DeploymentRecord,
+): DeploymentPlan & { readonly id: string } {
+  const { name } = after.spec;
+  const spec = withoutUnknown(after.spec, deploymentFacts(admission, caller, name));
+  const plan = planDeployment(admission.clusters, caller.tenant, previous?.record, { ...after, spec });
+  const record = { kind: 'Deployment', name, revision: previous?.modRevision };
+  return { ...plan, id: planId(caller.tenant, { record, document: snapshotOf(after), plan }) };
+}
+
+/** With each field that changes. */
+function withPlan(
   caller: Caller,
   answer: Accepted<typeof DEPLOYMENTS.create>,
   before: DeploymentRecord | undefined,
   after: DeploymentRecord,
+  plan: DeploymentPlan & { readonly id: string },
 ): Accepted<typeof DEPLOYMENTS.create> {
-  const spec = withoutUnknown(after.spec, deploymentFacts(admission, caller, after.spec.name));
-  const placement = planPlacement(admission.clusters, caller.tenant, spec, after.specHash);
   const diff = before === undefined ? {} : { diff: fieldDifferences(snapshotOf(before), snapshotOf(after)) };
   const unreached = planReachWarnings(
     caller.tenant,
-    placement.instances.map(({ node }) => node),
+    plan.instances.map(({ node }) => node),
   );
-  const warnings = [...answer.body.warnings, ...unreached, ...planIngressWarnings(caller.tenant, spec)];
-  return written(200, { ...answer.body, warnings, plan: { ...placement, ...diff } });
+  const warnings = [...answer.body.warnings, ...unreached, ...planIngressWarnings(caller.tenant, after.spec)];
+  return written(200, { ...answer.body, warnings, plan: { ...plan, ...diff } });
 }
 
 /** The record with its snapshot, index, archive version, event and audit line: one commit, guarded by what was read. */

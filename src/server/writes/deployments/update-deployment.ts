@@ -77,6 +77,7 @@ export async function updateDeployment(
       previous: stored,
       change: 'updated',
       dryRun: options.dryRun,
+      ...(options.plan !== undefined && { plan: options.plan }),
     });
   });
 }

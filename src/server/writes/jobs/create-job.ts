@@ -20,7 +20,7 @@ export async function createJob(
   admission: Admission,
   caller: Caller,
   body: unknown,
-  { dryRun, alongside = [] }: WriteOptions,
+  { dryRun, alongside = [], plan }: WriteOptions,
 ): Promise<Outcome<typeof JOBS.create>> {
   const sent = readJob(body);
   if (isRejection(sent)) return sent;
@@ -41,6 +41,7 @@ export async function createJob(
       draft,
       altered: alterations,
       dryRun,
+      ...(plan !== undefined && { plan }),
       isAnnounced: announcedBy(alongside, dryRun),
     });
   });

@@ -14,7 +14,6 @@ import { checkNothingPersists } from '../../../core/rules/secrets/persist-guard.
 import type { JOBS } from '../../../core/operations/jobs.ts';
 import { actorName } from '../../journal/journal.ts';
 import { countedWarnings } from '../../placement/counted.ts';
-import { planPlacement } from '../../placement/explanation.ts';
 import { claimVolumes } from '../../placement/volume-claims.ts';
 import { volumeWarnings } from '../../placement/volume-residency.ts';
 import { runUnderWay, storedJobView } from '../../reads/job.ts';
@@ -24,10 +23,12 @@ import { idOf } from '../../store/record-ids.ts';
 import type { TenantStore } from '../../store/store.ts';
 import type { Transaction } from '../../store/transaction.ts';
 import { acceptedOf, type Admission, type Attempt, type Caller } from '../admission.ts';
+import { guardPlan, planRejection } from '../plan-guard.ts';
 import { residencyWarnings, SECRET_FIELDS } from '../deployments/deployment-write.ts';
 import { digestAlterations, identityOf, imageAnswer } from '../images/image-answer.ts';
 import { planMaterial } from '../secrets/secret-material.ts';
 import { claimLabels, knownKeys, referenceWarnings, secretRejection } from '../secrets/secret-references.ts';
+import { planJob } from './job-plan.ts';
 import { jobFacts, missingHooks, readsCredential } from './job-stored.ts';
 
 export interface JobWrite {
@@ -38,6 +39,8 @@ export interface JobWrite {
   /** What is replaced; absent on create. */
   readonly previous?: Stored<JobRecord>;
   readonly dryRun: boolean;
+  /** The plan that the caller was shown. */
+  readonly plan?: string;
   readonly isAnnounced: Announced;
 }
 
@@ -57,7 +60,7 @@ export async function attemptJobWrite(
 export async function attemptJobWrite(
   admission: Admission,
   caller: Caller,
-  { draft, altered, judged, previous, dryRun, isAnnounced }: JobWrite,
+  { draft, altered, judged, previous, dryRun, plan: shown, isAnnounced }: JobWrite,
 ): Promise<Attempt<typeof JOBS.create>> {
   const { tenant } = caller;
   const spec = jobSpecOfDraft(draft);
@@ -104,23 +107,24 @@ export async function attemptJobWrite(
       : storedJobView(admission, tenant, { ...previous, record });
   const removed = previous === undefined ? [] : removedFromJob(previous.record.spec, spec);
   const body = { ...view, removed, alterations, warnings };
-  if (dryRun) {
-    const placement = planPlacement(
-      admission.clusters,
-      tenant,
-      withoutUnknown(workload, facts()),
-      record.specHash,
-    );
+  const plan =
+    dryRun || shown !== undefined
+      ? planJob(admission, caller, previous, record, withoutUnknown(workload, facts()))
+      : undefined;
+  const outdated = plan && planRejection(shown, plan.id);
+  if (outdated) return outdated;
+  if (dryRun && plan) {
     const diff = previous && { diff: fieldDifferences(described(previous.record), described(record)) };
     const would = () => {
       const transaction = tenant.transaction().put('jobs', idOf('jobs', spec.name), record);
       claimVolumes(tenant, workload.name, { before, after: workload }, transaction);
       return transaction;
     };
-    return { answer: accepted(200, { ...body, plan: { ...placement, ...diff } }), would };
+    return { answer: accepted(200, { ...body, plan: { ...plan, ...diff } }), would };
   }
   const transaction = jobTransaction(admission, caller, record, previous);
   claimVolumes(tenant, workload.name, { before, after: workload }, transaction);
+  if (plan) guardPlan(tenant, workload.name, plan.actions, transaction);
   const split = claimLabels(admission.secrets, tenant, workload, transaction);
   if (split) return split;
   const failed = await material.apply();

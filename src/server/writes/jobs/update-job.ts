@@ -18,7 +18,7 @@ export async function updateJob(
   caller: Caller,
   name: string,
   body: unknown,
-  { dryRun, alongside = [], ifMatch }: UpdateOptions,
+  { dryRun, alongside = [], plan, ifMatch }: UpdateOptions,
 ): Promise<Outcome<typeof JOBS.update>> {
   const sent = readJob(body);
   if (isRejection(sent)) return sent;
@@ -46,6 +46,7 @@ export async function updateJob(
       ...(judged && { judged }),
       previous: stored,
       dryRun,
+      ...(plan !== undefined && { plan }),
       isAnnounced: announcedBy(alongside, dryRun),
     });
   });

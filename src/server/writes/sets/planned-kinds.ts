@@ -109,8 +109,15 @@ function created({ body }: Written): Effect {
   };
 }
 
+const NOTHING_PLANNED: NonNullable<Written['body']['plan']> = {
+  id: '',
+  actions: [],
+  instances: [],
+  waitingFor: [],
+};
+
 function changed(outcome: Written, document: Document, revision: number): Effect {
-  const { diff: changes = [], ...plan } = outcome.body.plan ?? { instances: [], waitingFor: [] };
+  const { diff: changes = [], ...plan } = outcome.body.plan ?? NOTHING_PLANNED;
   const isChange = changes.length > 0 || outcome.body.removed.length > 0 || carriesMaterial(document);
   return { ...created(outcome), action: isChange ? 'change' : 'unchanged', revision, changes, plan };
 }
