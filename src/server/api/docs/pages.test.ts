@@ -103,7 +103,7 @@ describe('the search without script', () => {
     ['q=healthCheck.timeout', ['healthcheck_timeout_below_floor']],
     ['q=SNAPSHOT', ['volume_snapshot_not_found', 'volume_snapshot_not_implemented']],
     ['q=compose+malformed', ['secret_compose_template_malformed']],
-    ['q=412', ['plan_outdated', 'revision_mismatch']],
+    ['q=413', ['body_too_large']],
     ['q=no-such-word', []],
   ])('finds by %s', (query, expected) => {
     expect(shownCodes(body('/docs', query))).toEqual(expected);
@@ -111,8 +111,8 @@ describe('the search without script', () => {
   });
 
   it('says how many there are, and when there is none', () => {
-    expect(body('/docs', 'q=412')).toContain('>1 code</p>');
-    expect(body('/docs', 'q=412')).toMatch(/data-none hidden/);
+    expect(body('/docs', 'q=413')).toContain('>1 code</p>');
+    expect(body('/docs', 'q=413')).toMatch(/data-none hidden/);
     expect(body('/docs', 'q=no-such-word')).toMatch(/data-none>/);
   });
 
