@@ -56,7 +56,7 @@ describe('a folder of documents', () => {
     file('20-db.yml', deployment('db', 'access:', '  from: [web]'));
     file('.hidden.yaml', 'not: [a document');
     const dry = await berth('apply', '-f', folder, '--dry-run');
-    expect(dry).toMatchObject({ status: 0, out: '' });
+    expect(dry).toMatchObject({ status: 5, out: '' });
     expect(dry.err.match(/^\+ \w+/gm)).toEqual(['+ db', '+ web']);
     expect(await names('deployments')).toEqual([]);
     expect((await berth('apply', '-f', folder, '--no-wait')).out).toMatch(
