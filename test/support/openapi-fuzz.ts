@@ -77,6 +77,8 @@ export const ACCEPTED: Readonly<Record<string, Readonly<Record<string, unknown>>
   '/api/v1/deployments': WEB,
   '/api/v1/deployments/{name}': WEB,
   '/api/v1/secrets/{namespace}/{name}': { values: { password: 'one' } },
+  '/api/v1/secrets': { namespace: 'resources', name: 'web', generate: { keys: ['password'] } },
+  '/api/v1/jobs/{name}': { ...WEB, kind: 'Job' },
   '/api/v1/tokens': { name: 'ci', role: 'viewer' },
   '/api/v1/tenants': { slug: 'other' },
   '/api/v1/join-tokens': {},

@@ -46,6 +46,11 @@ export function showRefusals({ terminal }: Session, entries: readonly Entry[]): 
   return refused.length;
 }
 
+const MARKS: ReadonlyMap<string, readonly [string, string]> = new Map([
+  ['create', ['+', 'to create']],
+  ['change', ['~', 'to update']],
+]);
+
 /** A deployment field by field and with its nodes, anything else by a line and what was announced. */
 export function showEntry(session: Session, { manifest: { kind, name }, planned }: Entry): void {
   const action = textOf(planned.action);
@@ -61,8 +66,9 @@ export function showEntry(session: Session, { manifest: { kind, name }, planned 
   }
   const { terminal } = session;
   const style = terminal.errStyle;
-  const [mark, words] = action === 'create' ? ['+', 'to create'] : ['=', 'unchanged'];
+  const [mark, words] = MARKS.get(action) ?? ['=', 'unchanged'];
   terminal.err(`${style.bold(`${mark} ${kind.toLowerCase()} ${name}`)} ${style.dim(`(${words})`)}\n`);
+  if (action === 'unchanged') return;
   for (const line of alterationLines(planned, style)) terminal.err(`  ${line}\n`);
   for (const line of warningLines(planned, style)) terminal.err(`  ${line}\n`);
 }

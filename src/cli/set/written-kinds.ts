@@ -76,10 +76,23 @@ const volume: WriteDocument = async (session, client, entry) => {
   return (timeoutMs) => waitUntilReady(session, client, record, timeoutMs);
 };
 
+/** The control plane makes what is missing; nobody sees it, and what exists is left alone. */
+const secret: WriteDocument = async ({ terminal }, client, { manifest, planned }) => {
+  const made =
+    textOf(planned.action) === 'unchanged'
+      ? undefined
+      : await client.written('POST /api/v1/secrets', { body: unjudged(manifest.body) });
+  const path = `${textOf(manifest.body['namespace'])}/${manifest.name}`;
+  const minted = made?.minted ?? [];
+  terminal.out(`secret/${path} ${minted.length === 0 ? 'unchanged' : `generated ${minted.join(', ')}`}\n`);
+  return undefined;
+};
+
 /** What `apply` takes, by kind. A new kind is one entry. */
 export const WRITTEN_KINDS: Readonly<Record<string, WriteDocument>> = {
   Deployment: deployment,
   Network: network,
   Job: job,
   Volume: volume,
+  Secret: secret,
 };

@@ -11,6 +11,25 @@ export const secretWriteBody = shape({
   },
 });
 
+/** A document of kind Secret, as it stands in a file: what is to be made, never values. */
+export const secretDocumentBody = shape({
+  type: 'object',
+  sensitive: true,
+  named: 'SecretDescription',
+  fields: {
+    kind: { type: 'any', schema: { type: 'string', enum: ['Secret'] } },
+    namespace: { type: 'string', description: 'Such as deployments or resources.' },
+    name: { type: 'string', description: 'A DNS label.' },
+    values: { type: 'any', schema: { not: {} }, description: 'Refused: a file holds no values.' },
+    generate: {
+      ...secretMaterialFields.generate,
+      description: 'Keys to mint; one that exists is left alone.',
+    },
+  },
+  nullClears: true,
+  required: ['namespace', 'name', 'generate'],
+});
+
 const phaseField = {
   type: 'any',
   schema: { type: 'string', enum: ROTATION_PHASES },

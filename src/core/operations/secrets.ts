@@ -4,13 +4,20 @@ import {
   credentialRotated,
   referencedSecret,
   secret,
+  secretApplied,
   secretConsumer,
   secretWritten,
 } from '../contract/answers/secret.ts';
 import { listOf } from '../contract/answers/field-shapes.ts';
-import { hooksBody, rotateBody, rotateCredentialBody, secretWriteBody } from '../contract/secret-bodies.ts';
+import {
+  hooksBody,
+  rotateBody,
+  rotateCredentialBody,
+  secretDocumentBody,
+  secretWriteBody,
+} from '../contract/secret-bodies.ts';
 import { operation } from './operation.ts';
-import { LIST_QUERY } from './queries.ts';
+import { ALL, LIST_QUERY } from './queries.ts';
 import { MATERIAL_CODES } from './workload-codes.ts';
 
 const ROTATION_CODES = [
@@ -33,6 +40,15 @@ const WRITE_CODES = [
   'revision_mismatch',
   'header_invalid',
 ] as const;
+
+/** A document has no values, and does not say what it replaces. */
+const NOT_OF_DOCUMENTS: ReadonlySet<string> = new Set([
+  'secret_write_empty',
+  'secret_anchor_invalid',
+  'secret_value_empty',
+  'secret_key_provided_and_generated',
+  'revision_mismatch',
+]);
 
 export const SECRETS = {
   listReferenced: operation({
@@ -62,6 +78,38 @@ export const SECRETS = {
       status: 200,
       description: 'Consumers.',
       answer: listOf(secretConsumer),
+    },
+  }),
+  apply: operation({
+    method: 'POST',
+    path: '/api/v1/secrets',
+    summary:
+      'Make the keys that a document of kind Secret names and that are missing; what exists is left alone',
+    tag: 'Secrets',
+    permission: 'secrets.write',
+    tenant: 'credential',
+    query: {
+      dryRun: {
+        description: 'Run every rule and say what is missing, but make nothing.',
+        schema: { type: 'boolean', default: false },
+      },
+      ...ALL,
+    },
+    body: { shape: secretDocumentBody, yaml: true, unchecked: true },
+    codes: [
+      'field_unknown',
+      'field_type_invalid',
+      'manifest_wrong_kind',
+      'secret_values_in_document',
+      ...WRITE_CODES.filter((code) => !NOT_OF_DOCUMENTS.has(code)),
+      'secret_rotation_in_progress',
+      'idempotency_key_conflict',
+    ],
+    success: {
+      status: 200,
+      description: 'Metadata only; `minted` names what was missing.',
+      answer: secretApplied,
+      also: { 201: 'The document is new.' },
     },
   }),
   write: operation({

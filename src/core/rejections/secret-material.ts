@@ -13,6 +13,20 @@ export const secretMaterialCodes = entries({
     corrected: 'PUT /api/v1/secrets/resources/db\n\n{ "generate": { "keys": ["password"] } }',
     origin: '7.3',
   },
+  secret_values_in_document: {
+    status: 422,
+    field: 'values',
+    title: 'A document of kind Secret carries values.',
+    cause:
+      'Documents are files: they are copied, committed and mailed, and a value in one of them is known to everybody who ever had it. A document says which keys the control plane is to make, which nobody sees. Values that come from elsewhere are written by themselves, from a prompt, a file of their own or a pipe.',
+    accepted:
+      'generate with the keys to make; values by PUT /api/v1/secrets/{namespace}/{name} (berth secret write NAMESPACE/NAME --key KEY)',
+    failing:
+      'POST /api/v1/secrets\n\n{ "kind": "Secret", "namespace": "resources", "name": "mail", "values": { "password": "example-not-a-real-password" } }',
+    corrected:
+      'POST /api/v1/secrets\n\n{ "kind": "Secret", "namespace": "resources", "name": "mail", "generate": { "keys": ["password"] } }',
+    origin: 'extension',
+  },
   secret_key_invalid: {
     status: 422,
     field: 'computed',

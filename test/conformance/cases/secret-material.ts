@@ -108,8 +108,44 @@ function behind(phase: InstanceObservation['phase'], secretsVersion: number | un
   };
 }
 
+/** A document of kind Secret, as it stands in a file. */
+function fileSecret(fields: Json): Ask {
+  return (stage) => ({
+    method: 'POST',
+    path: '/api/v1/secrets',
+    options: { body: { kind: 'Secret', namespace: 'resources', name: stage.fresh(), ...fields } },
+  });
+}
+
 /** Material, templates, rotation. */
 export const secretMaterialCases: readonly Case[] = [
+  ...refused('secret_values_in_document', 'values', {
+    'a value': fileSecret({ values: { password: 'x' } }),
+    'beside keys to make': fileSecret({ values: { user: 'x' }, generate: { keys: KEYS } }),
+    'no value at all': fileSecret({ values: {}, generate: { keys: KEYS } }),
+  }),
+  ...inside('secret_values_in_document', {
+    'keys to make': fileSecret({ generate: { keys: KEYS } }),
+    'a key of its own kind': fileSecret({ generate: { pin: { length: 40 } } }),
+    'a file': async (stage) => ({
+      method: 'POST',
+      path: '/api/v1/secrets',
+      options: {
+        yaml: `kind: Secret\nnamespace: resources\nname: ${stage.fresh()}\ngenerate: {keys: [password]}\n`,
+      },
+    }),
+  }),
+  ...refused('secret_generate_keys_required', 'generate.keys', {
+    'a document without keys': fileSecret({ generate: {} }),
+    'a document that makes nothing': fileSecret({}),
+  }),
+  ...refused('manifest_wrong_kind', 'kind', {
+    'no secret': fileSecret({ kind: 'Job', generate: { keys: KEYS } }),
+  }),
+  ...refused('secret_path_namespace', 'namespace', {
+    'a document elsewhere': fileSecret({ namespace: 'elsewhere', generate: { keys: KEYS } }),
+    'a document without a namespace': fileSecret({ namespace: undefined, generate: { keys: KEYS } }),
+  }),
   ...refused('secret_write_empty', 'values', {
     'an empty body': secretWrite({}),
     'no values': values({}),

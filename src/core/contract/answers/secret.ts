@@ -94,6 +94,19 @@ export const secretWritten = shape({
   fields: { path: text, keys: texts, version: integer, revision: optional(integer), ...announced },
 });
 
+export const secretApplied = shape({
+  type: 'object',
+  named: 'SecretApplied',
+  fields: {
+    path: text,
+    keys: texts,
+    version: integer,
+    minted: { ...texts, description: 'Keys that were missing; empty: nothing was changed.' },
+    revision: optional(integer),
+    ...announced,
+  },
+});
+
 export const credentialHooked = shape({
   type: 'object',
   named: 'CredentialHooked',

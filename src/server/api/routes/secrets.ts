@@ -7,14 +7,15 @@ import { SECRETS } from '../../../core/operations/secrets.ts';
 import { isRejection } from '../../../core/rejections/reject.ts';
 import { checkResourceName } from '../../../core/rules/secrets/path.ts';
 import type { Admission } from '../../writes/admission.ts';
+import { applySecret, secretRejections } from '../../writes/secrets/apply-secret.ts';
 import { setHooks } from '../../writes/secrets/credential-hooks.ts';
 import { rotateCredential } from '../../writes/secrets/rotate-credential.ts';
 import { rotateSecrets } from '../../writes/secrets/rotate-secrets.ts';
 import { readSecretMetadata, writeSecret } from '../../writes/secrets/write-secret.ts';
 import { secretFailureRejection } from '../../writes/secrets/credential-facts.ts';
-import { pageOf, pageReply, pageRequest } from '../paging.ts';
+import { booleanParameter, pageOf, pageReply, pageRequest } from '../paging.ts';
 import { type ReplyTo, type RequestFor, type Route, serve } from '../route.ts';
-import { guardedReply, versionReply, writeReply } from '../write-reply.ts';
+import { fullReply, guardedReply, versionReply, writeReply } from '../write-reply.ts';
 
 const asReferenced = exactly<Answer<typeof referencedSecret>>();
 const asConsumers = exactly<AnswerOf<typeof SECRETS.listConsumers>>();
@@ -84,6 +85,16 @@ export function secretRoutes(admission: Admission): Route[] {
               .map(({ owner, ...consumer }) => ({ ...ownerField(owner), ...consumer })),
           ),
         }
+      );
+    }),
+    serve(SECRETS.apply, async (request) => {
+      const { caller, body, query } = request;
+      const dryRun = booleanParameter(query, 'dryRun');
+      if (isRejection(dryRun)) return dryRun;
+      return fullReply(
+        request,
+        () => applySecret(admission, caller, body, { dryRun }),
+        (first) => secretRejections(admission, body, first),
       );
     }),
     serve(SECRETS.write, (request) =>

@@ -18,6 +18,7 @@ import { REGISTRY_NAMESPACE } from '../../registry/credentials.ts';
 import type { SecretValues } from '../../secrets/port.ts';
 import { credentialOf } from '../../secrets/credential-writes.ts';
 import { idOf } from '../../store/record-ids.ts';
+import type { Transaction } from '../../store/transaction.ts';
 import { acceptedOf, type Admission, type Caller, commitAttempts, type Outcome } from '../admission.ts';
 import { type IfMatch, revisionRejection } from '../if-match.ts';
 import { hookViews } from './rotation-hooks.ts';
@@ -58,7 +59,7 @@ export function secretPathRejection(
   return undefined;
 }
 
-function splitRejection(
+export function splitRejection(
   admission: Admission,
   caller: Caller,
   { namespace, label }: SecretPath,
@@ -129,7 +130,7 @@ export async function writeSecret(
     const { secrets } = admission;
     const facts = await readCredential(secrets, tenant, caller, path);
     if ('ok' in facts) return secretFailureRejection(facts, 'name');
-    const { stored, newest, values: before } = facts;
+    const { newest, values: before } = facts;
     const outdated = revisionRejection(ifMatch, newest);
     if (outdated) return outdated;
     if (facts.record.rotation !== undefined) return rotationInProgress(path, 'name');
@@ -140,35 +141,9 @@ export async function writeSecret(
     const { values, alterations, minted } = compose(admission, caller, body, facts, anchor);
     const overwritten = overwritesAnchored(anchor, path, before, values, 'values');
     if (overwritten) return overwritten;
-    const material = plannedMaterial(secrets, caller, [
-      {
-        path,
-        values,
-        expectedVersion: newest,
-        stored,
-        settle: (record, version) => writtenCredential(record, version, minted),
-      },
-    ]);
-    const failed = await material.apply();
-    if (failed) return failed;
-    const version = material.version(path);
-    const transaction = tenant.transaction();
-    if (path.namespace !== REGISTRY_NAMESPACE) {
-      const id = idOf('secret-labels', path.label);
-      const claimed = tenant.get('secret-labels', id);
-      transaction.expect('secret-labels', id, claimed);
-      if (claimed?.record.namespace !== path.namespace)
-        transaction.put('secret-labels', id, { namespace: path.namespace });
-    }
-    material.include(transaction);
-    const subject = { kind: 'Secret', name: secretPathText(path) } as const;
-    admission.journal.audit(transaction, tenant.tenantId, caller, 'secret.written', subject);
-    admission.journal.event(transaction, tenant.tenantId, {
-      kind: 'secret.written',
-      subject,
-      message: `${subject.name} written: version ${version}`,
-      details: { version, keys: [...values.keys()] },
-    });
+    const planned = await planDocument(admission, caller, facts, { values, minted });
+    if (isRejection(planned)) return planned;
+    const { version, transaction } = planned;
     const removed = [...before.keys()].filter((key) => !values.has(key)).map((key) => `keys[${key}]`);
     return {
       answer: written(facts.exists ? 200 : 201, {
@@ -182,6 +157,46 @@ export async function writeSecret(
       transaction,
     };
   });
+}
+
+/** A new version of the document, in one commit with its claim of the label, its event and its audit line. */
+export async function planDocument(
+  { secrets, journal }: Admission,
+  caller: Caller,
+  { path, stored, newest }: CredentialFacts,
+  { values, minted }: Pick<Composed, 'values' | 'minted'>,
+): Promise<{ readonly version: number; readonly transaction: Transaction } | Rejection> {
+  const { tenant } = caller;
+  const material = plannedMaterial(secrets, caller, [
+    {
+      path,
+      values,
+      expectedVersion: newest,
+      stored,
+      settle: (record, version) => writtenCredential(record, version, minted),
+    },
+  ]);
+  const failed = await material.apply();
+  if (failed) return failed;
+  const version = material.version(path);
+  const transaction = tenant.transaction();
+  if (path.namespace !== REGISTRY_NAMESPACE) {
+    const id = idOf('secret-labels', path.label);
+    const claimed = tenant.get('secret-labels', id);
+    transaction.expect('secret-labels', id, claimed);
+    if (claimed?.record.namespace !== path.namespace)
+      transaction.put('secret-labels', id, { namespace: path.namespace });
+  }
+  material.include(transaction);
+  const subject = { kind: 'Secret', name: secretPathText(path) } as const;
+  journal.audit(transaction, tenant.tenantId, caller, 'secret.written', subject);
+  journal.event(transaction, tenant.tenantId, {
+    kind: 'secret.written',
+    subject,
+    message: `${subject.name} written: version ${version}`,
+    details: { version, keys: [...values.keys()] },
+  });
+  return { version, transaction };
 }
 
 /** What Berth itself knows of the document; nothing, where another hand wrote it and nothing was rotated. */

@@ -27,6 +27,7 @@ import { jobRejections } from '../jobs/job-draft.ts';
 import { updateJob } from '../jobs/update-job.ts';
 import { createNetwork } from '../networks/create-network.ts';
 import type { NetworkAdmission } from '../networks/network-stored.ts';
+import { applySecret, secretRejections } from '../secrets/apply-secret.ts';
 import { createVolume, readVolumeShape } from '../volumes/create-volume.ts';
 import { type VolumeAdmission, volumesUnavailable } from '../volumes/volume-stored.ts';
 
@@ -217,11 +218,30 @@ function volumes(admission: VolumeAdmission): PlannedKind {
   };
 }
 
+/** What exists of it is left alone; how it was made is nobody's to compare. */
+function secrets({ admission }: NetworkAdmission): PlannedKind {
+  return {
+    permission: 'secrets.write',
+    plan: async (caller, document, options) => {
+      const outcome = await applySecret(admission, caller, document, options);
+      if (isRejection(outcome)) return outcome;
+      const { alterations, warnings, removed, minted, version } = outcome.body;
+      const effect = { alterations, warnings, removed };
+      if (minted.length === 0) return { ...effect, action: 'unchanged' };
+      if (version === 1) return { ...effect, action: 'create' };
+      const changes = minted.map((key) => ({ field: `keys[${key}]`, from: null, to: '(to be generated)' }));
+      return { ...effect, action: 'change', changes };
+    },
+    every: (_caller, document, first) => secretRejections(admission, document, first),
+  };
+}
+
 /** How a document of each kind is planned. A new kind is one entry, and its place in `DOCUMENT_KINDS`. */
 export function plannedKinds(admission: SetAdmission): Readonly<Record<DocumentKind, PlannedKind>> {
   return {
     Network: networks(admission.networks),
     Volume: volumes(admission.volumes),
+    Secret: secrets(admission.networks),
     Deployment: deployments(admission.networks),
     Job: jobs(admission.networks),
   };
