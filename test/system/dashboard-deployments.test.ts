@@ -31,6 +31,8 @@ describe('a deployment in the dashboard', () => {
     await page.getByRole('button', { name: 'Check' }).click();
     const name = page.locator('[data-field=name]');
     await name.locator('[data-code=deployment_name_invalid]').waitFor();
+    // All that is wrong, each at its field.
+    await page.locator('[data-field=image] [data-code=image_required]').waitFor();
     expect(await page.getByLabel('Name', { exact: true }).getAttribute('aria-invalid')).toBe('true');
     expect(await name.getByRole('link').getAttribute('href')).toContain(
       '/docs/errors/deployment_name_invalid',
@@ -216,6 +218,22 @@ describe('a deployment in the dashboard', () => {
     expect(await panel.getByRole('listitem').count()).toBe(2);
     expect(await page.evaluate('window.hit')).toBeUndefined();
     expect(await seriousFindings(page, 'failures')).toEqual([]);
+
+    // One of them, seen closely.
+    await page.getByRole('region', { name: 'Instances' }).getByText(one.id.slice(-8)).click();
+    await page.getByRole('heading', { name: `crashed-${one.id.slice(-8)}` }).waitFor();
+    await page.getByRole('region', { name: 'What it received' }).getByText(IMAGE).waitFor();
+    const events = page.getByRole('region', { name: 'Events' }).getByRole('listitem');
+    await events.filter({ hasText: 'instance.started' }).waitFor();
+    expect(await events.first().innerText()).toContain('instance.created');
+    await page.getByRole('tab', { name: 'Failures' }).click();
+    await panel.getByText(`exit code 137 (SIGKILL): ${SCRIPT}`).waitFor();
+    await page.getByRole('tab', { name: 'Logs' }).click();
+    await page.getByRole('log').getByText('listening on :8080').waitFor();
+    await page.setViewportSize({ width: 390, height: 844 });
+    expect(await page.evaluate('document.documentElement.scrollWidth > window.innerWidth')).toBe(false);
+    expect(await seriousFindings(page, 'instance')).toEqual([]);
+    expect(await page.evaluate('window.hit')).toBeUndefined();
     expect(complaints).toEqual([]);
   });
 

@@ -391,10 +391,12 @@ describe('secrets', () => {
 describe('jobs', () => {
   it('are created, run and read', async () => {
     const { page } = await stage.open('/jobs/new');
-    await page.getByLabel('Name', { exact: true }).fill('cleanup');
+    await page.getByLabel('Name', { exact: true }).fill('Clean_Up');
     await page.getByLabel('Image').fill(IMAGE);
     await page.getByLabel('Schedule').fill('never');
     await page.getByRole('button', { name: 'Create' }).click();
+    // All that is wrong, each at its field.
+    await page.locator('[data-field=name] [role=alert]').waitFor();
     await page.locator('[data-field=schedule] [role=alert]').waitFor();
     await page.getByRole('button', { name: 'Write as YAML' }).click();
     await page

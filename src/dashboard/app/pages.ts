@@ -59,6 +59,11 @@ export const PAGES: readonly PageEntry[] = [
     ),
   },
   {
+    path: '/deployments/$name/instances/$instance',
+    title: 'Instance',
+    component: lazyRouteComponent(() => import('../features/deployments/instance-page.tsx'), 'InstancePage'),
+  },
+  {
     path: '/deployments/$name/explain',
     title: 'Placement',
     component: lazyRouteComponent(() => import('../features/explain/explain-page.tsx'), 'ExplainPage'),

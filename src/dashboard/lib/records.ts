@@ -4,6 +4,7 @@ import type { AnswerTo, ItemOf } from '../../sdk/index.ts';
 export type Deployment = AnswerTo<'GET /api/v1/deployments/{name}'>;
 export type DeploymentWritten = AnswerTo<'PUT /api/v1/deployments/{name}'>;
 export type Instance = ItemOf<'GET /api/v1/deployments/{name}/instances'>;
+export type InstanceDetail = AnswerTo<'GET /api/v1/deployments/{name}/instances/{instance}'>;
 export type Failure = ItemOf<'GET /api/v1/deployments/{name}/failures'>;
 export type Node = AnswerTo<'GET /api/v1/nodes/{name}'>;
 export type Archive = ItemOf<'GET /api/v1/archives/deployments/{name}'>;

@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useApi, useSession } from '../../app/session.tsx';
-import type { Deployment, Failure } from '../../lib/records.ts';
+import type { Deployment, Failure, InstanceDetail } from '../../lib/records.ts';
 
 /** All deployments of the tenant; those that have come so far are shown while the rest is read. */
 export function useDeployments() {
@@ -46,6 +46,29 @@ export function useInstances(name: string) {
     queryFn: ({ signal }) =>
       api.list('GET /api/v1/deployments/{name}/instances', { params: { name }, signal }),
     refetchInterval: 5000,
+  });
+}
+
+/** One of them, seen closely; made stale with the others. */
+export function useInstance(name: string, instance: string) {
+  const api = useApi();
+  const { tenant } = useSession();
+  return useQuery({
+    queryKey: [tenant.id, 'instances', name, instance],
+    queryFn: ({ signal }) =>
+      api.call('GET /api/v1/deployments/{name}/instances/{instance}', { params: { name, instance }, signal }),
+    refetchInterval: 5000,
+  });
+}
+
+/** In the order in which they happened. */
+export function useInstanceEvents({ id, createdAt }: Pick<InstanceDetail, 'id' | 'createdAt'>) {
+  const api = useApi();
+  const { tenant } = useSession();
+  return useQuery({
+    queryKey: [tenant.id, 'events', 'instance', id],
+    queryFn: ({ signal }) =>
+      api.list('GET /api/v1/events', { signal, query: { subject: `Instance/${id}`, since: createdAt } }),
   });
 }
 

@@ -80,33 +80,48 @@ function FailureRow({
   );
 }
 
-/** How instances failed lately, also those that are gone; nothing while none has. */
+/** How instances failed, newest first. */
+export function FailureList({
+  name,
+  failures,
+  specHash,
+}: {
+  readonly name: string;
+  readonly failures: readonly Failure[];
+  readonly specHash: string;
+}) {
+  const seen = new Set<string>();
+  return (
+    <ul>
+      {failures.map((failure) => {
+        const isNewest = !seen.has(failure.instance);
+        seen.add(failure.instance);
+        return (
+          <FailureRow
+            key={`${failure.instance} ${failure.at}`}
+            name={name}
+            failure={failure}
+            specHash={specHash}
+            isNewest={isNewest}
+          />
+        );
+      })}
+    </ul>
+  );
+}
+
+/** Also of those that are gone; nothing while none has failed. */
 export function FailuresPanel({ name, specHash }: { readonly name: string; readonly specHash: string }) {
   const { data = [], error } = useFailures(name);
   if (error !== null) return <ErrorNotice error={error} />;
   if (data.length === 0) return null;
-  const seen = new Set<string>();
   return (
     <Panel
       flush
       title="Failures"
       note="The newest of each instance with its last output, kept for 7 days; values it was given are taken out"
     >
-      <ul>
-        {data.map((failure) => {
-          const isNewest = !seen.has(failure.instance);
-          seen.add(failure.instance);
-          return (
-            <FailureRow
-              key={`${failure.instance} ${failure.at}`}
-              name={name}
-              failure={failure}
-              specHash={specHash}
-              isNewest={isNewest}
-            />
-          );
-        })}
-      </ul>
+      <FailureList name={name} failures={data} specHash={specHash} />
     </Panel>
   );
 }

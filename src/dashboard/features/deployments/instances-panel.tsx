@@ -1,22 +1,12 @@
 import { Link } from '@tanstack/react-router';
-import { Badge, type Tone } from '../../components/badge.tsx';
+import { Badge } from '../../components/badge.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { Panel } from '../../components/page.tsx';
 import { TimeAgo } from '../../components/time-ago.tsx';
 import { bytes, count } from '../../lib/format.ts';
 import type { Deployment, Instance } from '../../lib/records.ts';
-
-function toneOf({ state, health, wanted }: Instance): Tone {
-  if (wanted === 'stop') return 'none';
-  if (state === 'failed' || state === 'exited' || health === 'unhealthy') return 'bad';
-  if (state === 'running') return health === 'starting' ? 'info' : 'ok';
-  return state === 'unknown' ? 'warn' : 'info';
-}
-
-function label({ state, health }: Instance): string {
-  return state === 'running' && health !== undefined ? health : state;
-}
+import { InstanceBadge } from './instance-badge.tsx';
 
 function byNode(instances: readonly Instance[]): readonly (readonly [string, readonly Instance[]])[] {
   const nodes = new Map<string, Instance[]>();
@@ -31,12 +21,16 @@ function InstanceRow({ instance, specHash }: { readonly instance: Instance; read
     <li className="border-t px-4 py-2.5 first:border-t-0">
       <div className="flex flex-wrap items-center gap-x-4 gap-y-1">
         <span className="w-24 sm:w-28">
-          <Badge tone={toneOf(instance)}>{label(instance)}</Badge>
+          <InstanceBadge instance={instance} />
         </span>
-        <span className="min-w-0 flex-[1_1_8rem] truncate font-mono text-xs" title={id}>
+        <Link
+          to={`/deployments/${instance.deployment}/instances/${id}`}
+          className="min-w-0 flex-[1_1_8rem] truncate font-mono text-xs hover:underline"
+          title={id}
+        >
           {containerName ?? id}
           <span className="text-muted"> {containerName === undefined ? '' : id.slice(-8)}</span>
-        </span>
+        </Link>
         {instance.canary ? <Badge tone="info">canary</Badge> : null}
         {instance.specHash === specHash ? null : <Badge>earlier version</Badge>}
         {ports.map(({ container, host }) => (

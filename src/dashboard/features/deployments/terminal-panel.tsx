@@ -164,7 +164,13 @@ export function TerminalPanel({
 
 function Ending({ state }: { readonly state: Opened['state'] }) {
   const refused = typeof state === 'string' ? undefined : readRejection(state.end?.rejection);
-  if (refused !== undefined) return <RejectionNotice rejection={refused} title="The terminal has ended" />;
+  if (refused !== undefined && typeof state !== 'string')
+    return (
+      <RejectionNotice
+        rejection={refused}
+        title={state.by === 'refused' ? 'The terminal was not opened' : 'The terminal has ended'}
+      />
+    );
   return (
     <p role="status" className="text-xs text-muted">
       {state === 'connecting' ? 'Connecting' : state === 'running' ? 'Connected' : endText(state)}

@@ -59,13 +59,19 @@ function Measured({
 const cpuOf = (sample: UsageSample) => sample.cpuPercent;
 const memoryOf = (sample: UsageSample) => sample.memoryBytes;
 
-/** What the agents measure, all instances together. */
-export function UsageCharts({ samples }: { readonly samples: readonly UsageSample[] }) {
+/** What the agents measure, of all instances together or of one. */
+export function UsageCharts({
+  samples,
+  of = 'All instances',
+}: {
+  readonly samples: readonly UsageSample[];
+  readonly of?: string;
+}) {
   return (
     <div className="grid gap-5 lg:grid-cols-2">
       <Measured
         title="CPU"
-        note="All instances, per cent of one core, since this page was opened"
+        note={`${of}, per cent of one core, since this page was opened`}
         samples={samples}
         pick={cpuOf}
         colour="--accent"
@@ -73,7 +79,7 @@ export function UsageCharts({ samples }: { readonly samples: readonly UsageSampl
       />
       <Measured
         title="Memory"
-        note="All instances, since this page was opened"
+        note={`${of}, since this page was opened`}
         samples={samples}
         pick={memoryOf}
         colour="--info"

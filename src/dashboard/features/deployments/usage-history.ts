@@ -11,7 +11,9 @@ export interface UsageSample {
 
 const MAX_SAMPLES = 360;
 
-export function sampleOf(instances: readonly Instance[], nowMs: number): UsageSample | undefined {
+type Measured = Pick<Instance, 'usage'>;
+
+export function sampleOf(instances: readonly Measured[], nowMs: number): UsageSample | undefined {
   const measured = instances.flatMap(({ usage }) => usage ?? []);
   if (measured.length === 0) return undefined;
   return {
@@ -23,7 +25,7 @@ export function sampleOf(instances: readonly Instance[], nowMs: number): UsageSa
 
 /** The control plane keeps the newest measurement only: the history is what this page has seen. */
 export function useUsageHistory(
-  instances: readonly Instance[] | undefined,
+  instances: readonly Measured[] | undefined,
   readAt: number,
 ): readonly UsageSample[] {
   const [samples, setSamples] = useState<readonly UsageSample[]>([]);

@@ -10,7 +10,7 @@ import { Page, Panel } from '../../components/page.tsx';
 import { useToast } from '../../components/toast.tsx';
 import { YamlEditor } from '../../components/yaml-editor.tsx';
 import { type Draft, listOrNothing, numberOrText, textAt, valueAt, withValue } from '../../lib/draft.ts';
-import { type RejectionRecord, rejectionOf, unjudged } from '../../../sdk/index.ts';
+import { type BodyFor, type RejectionRecord, rejectionOf, unjudged } from '../../../sdk/index.ts';
 import { readYaml, writeYaml, type YamlProblem } from '../../lib/yaml-text.ts';
 
 const FRESH: Draft = { kind: 'Job', name: '', image: '' };
@@ -100,7 +100,7 @@ export function NewJobPage() {
   const [draft, setDraft] = useState<Draft>(FRESH);
   const [text, setText] = useState('');
   const [problem, setProblem] = useState<YamlProblem>();
-  const [rejection, setRejection] = useState<RejectionRecord>();
+  const [rejections, setRejections] = useState<readonly RejectionRecord[]>([]);
   const [error, setError] = useState<unknown>();
   const [isBusy, setBusy] = useState(false);
   const switchMode = () => {
@@ -124,17 +124,24 @@ export function NewJobPage() {
       return;
     }
     setBusy(true);
-    setRejection(undefined);
+    setRejections([]);
     setError(undefined);
     try {
-      const made = await api.call('POST /api/v1/jobs', { body: unjudged(read.draft) });
+      const asked = { body: unjudged<BodyFor<'POST /api/v1/jobs'>>(read.draft) };
+      // What is wrong is said all at once.
+      const wrong = await api.rejections('POST /api/v1/jobs', asked);
+      if (wrong.length > 0) {
+        setRejections(wrong);
+        return;
+      }
+      const made = await api.call('POST /api/v1/jobs', asked);
       done(`Job ${made.name} is created.`);
       await reread('jobs');
       await navigate({ to: `/jobs/${made.name}` });
     } catch (failure) {
       const refused = rejectionOf(failure);
       if (refused === undefined) setError(failure);
-      else setRejection(refused);
+      else setRejections([refused]);
     } finally {
       setBusy(false);
     }
@@ -145,7 +152,7 @@ export function NewJobPage() {
       back={{ to: '/jobs', title: 'Jobs' }}
       actions={<Button onClick={switchMode}>{mode === 'form' ? 'Write as YAML' : 'Back to the form'}</Button>}
     >
-      <FormRejection rejection={rejection}>
+      <FormRejection rejection={rejections}>
         {mode === 'form' ? (
           <>
             <UnclaimedRejection paths={PATHS} />
@@ -161,7 +168,7 @@ export function NewJobPage() {
               setProblem(undefined);
             }}
             problem={problem}
-            rejection={rejection}
+            rejection={rejections}
           />
         )}
       </FormRejection>
