@@ -342,3 +342,20 @@ describe('what is not there', () => {
     expect(codes((await shop.call('PUT', path, { composedEnvironment })).body)).toEqual([]);
   });
 });
+
+describe('a credential of a deployment and a job', () => {
+  it('is rotated without a word about the job: that receives what is in service, and has nothing to stage', async () => {
+    const label = await document();
+    const web = await consumer(label);
+    const job = {
+      kind: 'Job',
+      name: fresh('job'),
+      image: 'localhost:1/shop/web:1.0.0',
+      schedule: '0 0 1 1 *',
+    };
+    await shop.call('POST', '/api/v1/jobs', { ...job, secrets: [entry(label)] });
+    expect(codes(await accepted(rotate(web, 'stage', { values: { password: 'two' } }), web))).toEqual([]);
+    await accepted(rotate(web, 'promote'), web);
+    await accepted(rotate(web, 'retire'), web);
+  });
+});

@@ -41,6 +41,7 @@ export const NO_HISTORY: InstanceHistory = { endings: [] };
 const KEPT_ENDINGS = 10;
 const CRASH_LOOP_ENDINGS = 3;
 const CRASH_LOOP_WINDOW_MS = 300_000;
+const SETTLED_MS = 10_000;
 
 export function withFailure(
   history: InstanceHistory,
@@ -67,6 +68,12 @@ export function recentEndings(history: InstanceHistory, nowMs: number): readonly
   return history.endings.filter((ending) => nowMs - ending.atMs < CRASH_LOOP_WINDOW_MS);
 }
 
-export function isCrashLoop(endings: readonly Ending[]): boolean {
-  return endings.length >= CRASH_LOOP_ENDINGS;
+/**
+ * It is over when nothing ended for twice as long as the loop lasted, and some seconds: the pauses between restarts grow to about its length, so
+ * the container has run longer than that. What it needs may have been away for a moment, and is there again.
+ */
+export function isCrashLoop(endings: readonly Ending[], nowMs: number): boolean {
+  const [first, last] = [endings[0], endings.at(-1)];
+  if (first === undefined || last === undefined || endings.length < CRASH_LOOP_ENDINGS) return false;
+  return nowMs - last.atMs <= 2 * (last.atMs - first.atMs) + SETTLED_MS;
 }

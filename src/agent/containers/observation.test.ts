@@ -40,7 +40,7 @@ const BACK_OFF = { baseMs: 1, capMs: 1 };
 const failure = (step: 'pull' | 'start', reason: string): InstanceHistory =>
   withFailure(NO_HISTORY, { step, reason, message: 'words' }, BACK_OFF, 0);
 const endings = (...some: readonly Partial<Ending>[]): InstanceHistory => ({
-  endings: some.map((one) => ({ atMs: 900_000, exitCode: 1, outOfMemory: false, ...one })),
+  endings: some.map((one) => ({ atMs: 999_000, exitCode: 1, outOfMemory: false, ...one })),
 });
 
 function seen(more: Partial<ObservationInput>): ReturnType<typeof observationOf> {
@@ -197,12 +197,37 @@ describe('an observation', () => {
       { reason: 'out_of_memory' },
     ],
     [
+      'a loop that is not over yet: its pauses grow as long as it lasted',
+      {
+        containers: [RUNNING],
+        history: endings({ atMs: 900_000 }, { atMs: 920_000 }, { atMs: 940_000 }),
+        nowMs: 1_030_000,
+      },
+      { phase: 'running', reason: 'crash_loop' },
+    ],
+    [
+      'a slow loop, whatever its pace',
+      {
+        containers: [RUNNING],
+        history: endings({ atMs: 750_000 }, { atMs: 850_000 }, { atMs: 950_000 }),
+        nowMs: 1_040_000,
+      },
+      { phase: 'running', reason: 'crash_loop' },
+    ],
+    [
       'the old one runs while the new one cannot be made',
       { containers: [{ ...RUNNING, specHash: 'h1' }], history: failure('pull', 'image_pull_failed') },
       { phase: 'running', specHash: 'h1', reason: 'image_pull_failed' },
     ],
   ])('%s', (_case, sight, expected) => {
     expect(seen(sight)).toMatchObject(expected);
+  });
+
+  it('is out of a loop when it has run longer than that lasted', () => {
+    const history = endings({ atMs: 900_000 }, { atMs: 920_000 }, { atMs: 940_000 });
+    const told = seen({ containers: [health('healthy')], history, nowMs: 1_031_000 });
+    expect(told).toMatchObject({ phase: 'running', health: 'healthy' });
+    expect([told.reason, told.message, told.exitCode]).toEqual([undefined, undefined, undefined]);
   });
 
   it('has no trouble to tell of what stopped as ordered', () => {

@@ -141,8 +141,9 @@ function ended(input: ObservationInput, seen: ObservedContainer): Trouble | unde
   const exitCode = seen.exitCode ?? last?.exitCode;
   const outOfMemory = seen.oomKilled || last?.outOfMemory === true;
   const words = input.words?.unwell === true ? undefined : input.words;
-  const one = endingTrouble({ exitCode, outOfMemory }, isCrashLoop(endings) ? undefined : words);
-  if (isCrashLoop(endings)) {
+  const loops = isCrashLoop(endings, input.nowMs);
+  const one = endingTrouble({ exitCode, outOfMemory }, loops ? undefined : words);
+  if (loops) {
     const said = words?.cause === undefined ? '' : `: \`${words.cause}\``;
     const message = `${one.message}; it ended ${endings.length} times in the last five minutes${said}`;
     return { reason: one.reason === 'container_exited' ? 'crash_loop' : one.reason, message };
@@ -174,7 +175,7 @@ function spanText(ms: number): string {
 /** Of a container that ends again and again, while it runs in between. */
 function lastLoopExit({ history, nowMs }: ObservationInput): number | undefined {
   const endings = recentEndings(history, nowMs);
-  return isCrashLoop(endings) ? endings.at(-1)?.exitCode : undefined;
+  return isCrashLoop(endings, nowMs) ? endings.at(-1)?.exitCode : undefined;
 }
 
 const SIGNALLED = 128;

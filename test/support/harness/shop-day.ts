@@ -12,6 +12,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { pushShopImages } from '../../../examples/shop/images.ts';
+import { eventually } from '../eventually.ts';
 import { type Cluster, type ClusterNode, startCluster } from './cluster.ts';
 import { Lan } from './lan.ts';
 import { ensurePackages } from './packages.ts';
@@ -56,6 +57,7 @@ export class ShopDay {
   readonly figures: Figures[] = [];
   /** Everything that was typed, with what came out. */
   readonly transcript: string[] = [];
+  readonly unplugged = new Set<string>();
   readonly #folder = mkdtempSync(join(tmpdir(), 'berth-day-'));
   readonly #lan = new Lan();
   #registry: Registry | undefined;
@@ -114,6 +116,10 @@ export class ShopDay {
     writeFileSync(path, readFileSync(path, 'utf8').replaceAll(from, to));
   }
 
+  write(name: string, text: string): void {
+    writeFileSync(join(this.#folder, name), text);
+  }
+
   /** The command as it is typed, in the folder that holds `shop/`. Its output and its errors come in their order. */
   async berth(...args: readonly string[]): Promise<Said> {
     const env = {
@@ -164,10 +170,77 @@ export class ShopDay {
 
   unplug(name: string): void {
     unplug(this.#space(name));
+    this.unplugged.add(name);
   }
 
   plugIn(name: string): void {
     plugIn(this.#space(name));
+    this.unplugged.delete(name);
+  }
+
+  /** Until customers were answered so long. */
+  async servesFor(ms: number): Promise<void> {
+    const before = count(this.asked, 'ok');
+    await eventually(
+      'customers are answered',
+      () => count(this.asked, 'ok') - before,
+      (answered) => answered > (PER_SECOND * ms) / 1000,
+      WAIT_MS,
+    );
+  }
+
+  /** One answer of the site, whole. */
+  async answer(): Promise<unknown> {
+    const [order] = this.asked.flatMap(({ what, detail }) =>
+      what === 'ok' && detail !== '' ? [detail] : [],
+    );
+    const out = await this.done(
+      'exec',
+      'nginx',
+      '--',
+      'wget',
+      '-qO-',
+      `http://127.0.0.1:8080/orders/${order}`,
+    );
+    return JSON.parse(out);
+  }
+
+  // oxlint-disable-next-line typescript/no-explicit-any
+  async volume(): Promise<any> {
+    const { body } = await this.shop.call('GET', '/api/v1/dvm/volumes');
+    return body.find(({ name }: { readonly name: string }) => name === 'shop-data');
+  }
+
+  /** The machine of the database. */
+  async primary(): Promise<string> {
+    return (await this.volume()).primaryNodeId;
+  }
+
+  async copiesLive(): Promise<void> {
+    await eventually(
+      'its copies are live',
+      () => this.volume(),
+      ({ replicas, phase }) =>
+        phase === 'Ready' &&
+        replicas.length === 2 &&
+        replicas.every((one: { state: string }) => one.state === 'live'),
+      WAIT_MS,
+    );
+  }
+
+  /** What the newest promotion says of the copy that took over. */
+  async promotedCopy(): Promise<{ readonly takenAt: string }> {
+    const { id } = await this.volume();
+    const told = await this.cluster.events(this.shop, 'volume.promoted', id);
+    return told.at(-1)?.details?.['copy'] as { readonly takenAt: string };
+  }
+
+  /** Milliseconds from then until an order was acknowledged that began after it. */
+  answeredAfter(ms: number): number {
+    const ends = this.asked.flatMap(({ what, detail, beganMs, tookMs }) =>
+      what === 'ok' && detail !== '' && beganMs > ms ? [beganMs + tookMs - ms] : [],
+    );
+    return Math.round(Math.min(...ends));
   }
 
   #space(name: string) {
@@ -184,7 +257,7 @@ export class ShopDay {
     const seconds = Math.round((Date.now() - fromMs) / 100) / 10;
     await pause(SETTLE_MS);
     const asked = this.asked.filter(({ beganMs }) => beganMs >= fromMs);
-    const seen = { step: name, seconds, ...figuresOf(asked) };
+    const seen = { step: name, seconds, ...figuresOf(asked, fromMs) };
     this.figures.push(seen);
     console.log(JSON.stringify(seen));
     return seen;
@@ -216,7 +289,7 @@ export class ShopDay {
   }
 }
 
-function figuresOf(asked: readonly Asked[]): Omit<Figures, 'step' | 'seconds'> {
+function figuresOf(asked: readonly Asked[], fromMs: number): Omit<Figures, 'step' | 'seconds'> {
   const answered = asked.filter(({ what }) => what === 'ok');
   const problems = new Map<string, number>();
   for (const { what, detail } of asked)
@@ -225,7 +298,7 @@ function figuresOf(asked: readonly Asked[]): Omit<Figures, 'step' | 'seconds'> {
       problems.set(problem, (problems.get(problem) ?? 0) + 1);
     }
   const ends = answered.map(({ beganMs, tookMs }) => beganMs + tookMs).sort((a, b) => a - b);
-  const gaps = ends.map((end, at) => (at === 0 ? 0 : end - (ends[at - 1] ?? end)));
+  const gaps = ends.map((end, at) => end - (ends[at - 1] ?? fromMs));
   return {
     requests: asked.length,
     orders: answered.filter(({ detail }) => detail !== '').length,

@@ -157,11 +157,10 @@ function waitingWarnings({ facts }: Move): Warning[] {
   return [{ code: 'secret_version_waiting', field: 'phase', why }];
 }
 
+/** Jobs have nothing to stage: each run receives what is in service. */
 function sharedWarnings(move: Move): Warning[] {
-  const { apply, revoke } = move.facts.record.hooks ?? {};
   const others = move.consumers
-    .filter(({ left }) => left !== true)
-    .filter(({ name, job }) => !move.moving.includes(name) && !(job && (name === apply || name === revoke)))
+    .filter((one) => isRolled(one) && !move.moving.includes(one.name))
     .map(({ name }) => name);
   if (others.length === 0) return [];
   const text = secretPathText(move.facts.path);
