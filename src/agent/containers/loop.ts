@@ -28,7 +28,7 @@ import {
   RESOLVED_FRESH_MS,
 } from './plan.ts';
 import { type Material, MaterialClient, SessionLostError } from './material-client.ts';
-import type { InstanceStep, StepKind } from './step.ts';
+import type { InstanceStep } from './step.ts';
 import { EXECUTORS, type Workbench } from './steps.ts';
 import type { LocalPlace } from '../mesh/local-health.ts';
 import type { InstanceObservation } from '../../core/model/instance.ts';
