@@ -86,8 +86,7 @@ describe('a deployment that none of twenty nodes takes', () => {
     const { body } = await shop.call('GET', '/api/v1/deployments/web');
     // The status gives a summary only; the deployment has no container and no instance.
     expect(body.status).toMatchObject({ placed: 0, running: 0, instances: [] });
-    expect(body.status.message).toContain('0 of 20 nodes fit');
-    expect(body.status.message).not.toContain('n07');
+    expect(body.status.message).toMatch(/ nodes? .*more reasons/);
 
     // Room that may have appeared makes it look again; the same reasons are not told twice.
     const attempts = await decisions();

@@ -116,7 +116,39 @@ describe('an explanation', () => {
 
   it('sums the reasons up for the status', () => {
     expect(explain(twenty(), REQUEST).summary).toBe(
-      '0 of 20 nodes fit: 4 not ready, 3 cordoned or draining, 1 control-plane node, 6 country, 3 region, 1 blocked country, 3 labels, 2 anti-affinity, 3 capacity, 2 platform, 1 host port, 1 ruled out',
+      '4 nodes are not ready; 2 nodes are cordoned; 1 node is being drained; and 14 more reasons',
+    );
+  });
+
+  it.each([
+    ['label disk=ssd: 1 node lacks it', { placement: { constraints: { disk: 'ssd' } } }],
+    [
+      'label disk=ssd: 1 node lacks it; label rack=a: 1 node lacks it',
+      { placement: { constraints: { disk: 'ssd', rack: 'a' } } },
+    ],
+    ['6 cores: 1 node has less free (a has 4 cores)', { cpu: 6 }],
+    ['64 GiB of memory: 1 node has less free (a has 8 GiB)', { memoryBytes: 64 * GI }],
+    ['host port 443: 1 node has it in use', { hostPorts: [443] }],
+    ['country DE: 1 node does not say where it is', { placement: { residency: { country: 'DE' } } }],
+    ['nodeId z: 1 node is another; 6 cores: 1 node has less free (a has 4 cores)', { nodeId: 'z', cpu: 6 }],
+    ['anti-affinity with proxy: 1 node runs it', { placement: { antiAffinity: ['proxy'] } }],
+    ['platform linux/s390x: 1 node has another', { imagePlatforms: ['linux/s390x'] }],
+  ] as const)('names the cause in one line: %s', (summary, asked) => {
+    const cluster = clusterSample({}, nodeSample('a'));
+    cluster.addInstance(instanceSample('i1', 'a', { deployment: 'proxy', hostPorts: [443] }));
+    expect(explain(cluster, requestSample(asked)).summary).toBe(summary);
+  });
+
+  it('begins with what the nearest node lacks, and tells how near it comes', () => {
+    const cluster = clusterSample(
+      {},
+      nodeSample('a', { labels: { disk: 'hdd' }, cpu: 1 }),
+      nodeSample('b', { labels: { disk: 'ssd' }, cpu: 2 }),
+      nodeSample('c', { labels: { disk: 'ssd' }, cpu: 3 }),
+    );
+    const asked = requestSample({ cpu: 4, placement: { constraints: { disk: 'ssd' } } });
+    expect(explain(cluster, asked).summary).toBe(
+      '4 cores: 3 nodes have less free (c has 3 cores); label disk=ssd: 1 node lacks it',
     );
   });
 

@@ -6,6 +6,7 @@ import { FILTERS, reasonOf } from './filters/index.ts';
 import type { NodeState } from './node-state.ts';
 import { type HoldingPin, pinThatHolds } from './pin.ts';
 import type { PlacementRequest } from './request.ts';
+import { causesText } from './summary.ts';
 import { compareScores, describeScore, type Score, scoreOf } from './score.ts';
 
 export interface FilterOutcome {
@@ -54,7 +55,7 @@ export function explain(cluster: ClusterState, request: PlacementRequest): Place
     nodes,
     ...(best && { chosen: { node: best.node, why: describeScore(best, request.deployment) } }),
     ...(pin && { pin }),
-    summary: [summarise(nodes), ...(pin ? [pin.message] : [])].join('; '),
+    summary: [summarise(nodes, states, request, cluster), ...(pin ? [pin.message] : [])].join('; '),
     message: [summaryOf(nodes), ...(pin ? [pin.message] : [])].join('\n'),
     reasonsDigestInput: digestInput(nodes),
   };
@@ -90,22 +91,20 @@ function outcomeOf(
   };
 }
 
-/** `0 of 14 nodes fit: 9 country, 5 capacity`. A node with two reasons is counted under both. */
-function summarise(nodes: readonly NodeExplanation[]): string {
+/** `label disk=ssd: 1 node lacks it`: what is missing, and how many nodes it keeps; all of a node are in its reasons. */
+function summarise(
+  nodes: readonly NodeExplanation[],
+  states: readonly NodeState[],
+  request: PlacementRequest,
+  cluster: ClusterState,
+): string {
   if (nodes.length === 0) return ENROL;
   const fitting = nodes.filter((node) => node.fits).length;
-  const counts = FILTERS.map((filter) => ({
-    filter,
-    nodes: nodes.filter((node) => refusedBy(node, filter)).length,
-  }))
-    .filter((count) => count.nodes > 0)
-    .map((count) => `${count.nodes} ${count.filter.label}`);
+  const refused = states.map((state, at) => ({ state, reasons: nodes[at]?.reasons ?? [] }));
+  const causes = causesText(refused, request, cluster);
+  if (fitting === 0) return causes;
   const noun = nodes.length === 1 ? 'node fits' : 'nodes fit';
-  return `${fitting} of ${nodes.length} ${noun}${counts.length > 0 ? `: ${counts.join(', ')}` : ''}`;
-}
-
-function refusedBy(node: NodeExplanation, filter: Filter): boolean {
-  return node.reasons.some((reason) => reason.filter === filter.name);
+  return `${fitting} of ${nodes.length} ${noun}${causes === '' ? '' : `: ${causes}`}`;
 }
 
 function summaryOf(nodes: readonly NodeExplanation[]): string {

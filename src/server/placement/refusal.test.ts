@@ -28,7 +28,9 @@ describe('a refusal', () => {
       ],
     });
     expect(residency).toBe(true);
-    expect(summary).toBe('0 of 2 nodes fit: 2 country, 2 capacity');
+    expect(summary).toBe(
+      'country DE: 2 nodes are elsewhere; 100 cores: 2 nodes have less free (node-1 has 2 cores)',
+    );
   });
 
   it('names every node of a large tenant, those with the same reasons together', () => {

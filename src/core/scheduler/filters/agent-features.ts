@@ -14,7 +14,6 @@ const FIELDS: Readonly<Record<string, string>> = {
 /** An agent that does not know a security field would run the workload without it. */
 export const agentFeatures: Filter = {
   name: 'agent-features',
-  label: 'agent too old',
   scope: 'node',
   steady: true,
   admits: ({ node }, request) =>

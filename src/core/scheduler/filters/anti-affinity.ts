@@ -8,7 +8,6 @@ import type { ClusterFacts, Filter } from './filter.ts';
  */
 export const antiAffinity: Filter = {
   name: 'anti-affinity',
-  label: 'anti-affinity',
   scope: 'occupancy',
   steady: true,
   admits: (state, request, facts) => {

@@ -7,7 +7,6 @@ export const STOPPING_MOST = 256;
 
 export const backlog: Filter = {
   name: 'backlog',
-  label: 'backlog',
   scope: 'occupancy',
   steady: false,
   admits: (state) => state.stopping < STOPPING_MOST,

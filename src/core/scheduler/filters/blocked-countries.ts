@@ -4,7 +4,6 @@ import type { Filter } from './filter.ts';
 
 export const blockedCountries: Filter = {
   name: 'blocked-countries',
-  label: 'blocked country',
   scope: 'node',
   steady: true,
   admits: ({ node }, request, facts) =>

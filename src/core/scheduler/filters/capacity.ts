@@ -7,7 +7,6 @@ import type { Filter } from './filter.ts';
 /** Free = reported capacity minus the requests of what is placed; a request is never split. */
 export const capacity: Filter = {
   name: 'capacity',
-  label: 'capacity',
   scope: 'amounts',
   steady: false,
   admits: (state, { amounts }) =>

@@ -8,7 +8,6 @@ const MAX_QUOTED = 8;
 
 export const constraints: Filter = {
   name: 'constraints',
-  label: 'labels',
   scope: 'node',
   steady: true,
   admits: ({ node }, request) => {

@@ -4,7 +4,6 @@ import type { ClusterFacts, Filter } from './filter.ts';
 /** The control plane's own node takes new placements from the platform only; nothing overrides this. */
 export const controlPlane: Filter = {
   name: 'control-plane',
-  label: 'control-plane node',
   scope: 'node',
   steady: true,
   admits: (state, _request, facts) => facts.isPlatformTenant || !runsControlPlane(state, facts),

@@ -4,7 +4,6 @@ import type { Filter } from './filter.ts';
 
 export const country: Filter = {
   name: 'country',
-  label: 'country',
   scope: 'node',
   steady: true,
   admits: ({ node }, request) => satisfiesCountry(node.record.labels, request.placement?.residency),

@@ -2,7 +2,6 @@ import type { Filter } from './filter.ts';
 
 export const excluded: Filter = {
   name: 'excluded',
-  label: 'ruled out',
   scope: 'occupancy',
   steady: true,
   admits: (state, request) => request.exclude?.has(state.name) !== true,

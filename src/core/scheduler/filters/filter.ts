@@ -58,8 +58,6 @@ export interface ClusterFacts {
 
 export interface Filter {
   readonly name: FilterName;
-  /** Short label for the summary: `9 country, 5 capacity`. */
-  readonly label: string;
   /**
    * What the answer depends on besides the request. `node`: only the node's own description, so it can be remembered until
    * that changes. `occupancy`: what is placed on the node. `amounts`: free capacity. `tenant`: the same for every node.

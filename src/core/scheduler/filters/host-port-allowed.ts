@@ -4,7 +4,6 @@ import type { Filter } from './filter.ts';
 /** The agent refuses others too; found here, another node is chosen, or the reason is shown before anything is created. */
 export const hostPortAllowed: Filter = {
   name: 'host-port-allowed',
-  label: 'host port not allowed',
   scope: 'node',
   steady: true,
   admits: ({ node }, { hostPorts = [] }) => portsOutside(hostPorts, node.record.hostPorts).length === 0,

@@ -2,7 +2,6 @@ import type { Filter } from './filter.ts';
 
 export const hostPort: Filter = {
   name: 'host-port',
-  label: 'host port',
   scope: 'occupancy',
   steady: true,
   admits: (state, request) => {

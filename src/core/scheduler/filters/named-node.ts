@@ -2,7 +2,6 @@ import type { Filter } from './filter.ts';
 
 export const namedNode: Filter = {
   name: 'named-node',
-  label: 'not the named node',
   scope: 'node',
   steady: true,
   admits: (state, request) => request.nodeId === undefined || state.name === request.nodeId,

@@ -4,7 +4,6 @@ import type { Filter } from './filter.ts';
 
 export const network: Filter = {
   name: 'network',
-  label: 'network elsewhere',
   scope: 'node',
   steady: true,
   admits: (state, request) => unmet(state, request).length === 0,

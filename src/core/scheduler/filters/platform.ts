@@ -2,7 +2,6 @@ import type { Filter } from './filter.ts';
 
 export const platform: Filter = {
   name: 'platform',
-  label: 'platform',
   scope: 'node',
   steady: true,
   admits: ({ node }, request) =>

@@ -6,7 +6,6 @@ import type { ClusterFacts, Filter } from './filter.ts';
 /** A quota that is reached stops new containers; what runs is not shrunk. */
 export const quota: Filter = {
   name: 'quota',
-  label: 'quota',
   scope: 'tenant',
   steady: false,
   admits: (_state, request, facts) => withinQuota(request, facts),

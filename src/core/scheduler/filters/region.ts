@@ -6,7 +6,6 @@ import type { Filter } from './filter.ts';
 
 export const region: Filter = {
   name: 'region',
-  label: 'region',
   scope: 'node',
   steady: true,
   admits: ({ node }, request, facts) =>

@@ -4,7 +4,6 @@ import type { Filter } from './filter.ts';
 /** With enforcement off nobody vouches for the labels, so a deployment that needs them waits on every node. */
 export const residencyEnforcement: Filter = {
   name: 'residency-enforcement',
-  label: 'residency not enforced',
   scope: 'node',
   steady: true,
   admits: (_state, request, facts) =>

@@ -3,7 +3,6 @@ import type { Filter } from './filter.ts';
 
 export const schedulable: Filter = {
   name: 'schedulable',
-  label: 'cordoned or draining',
   scope: 'node',
   steady: true,
   admits: ({ name, node }, { volumes = [] }) =>

@@ -4,7 +4,6 @@ import type { Filter } from './filter.ts';
 /** Only a ready node takes new work; without a session nobody could start the container. */
 export const session: Filter = {
   name: 'session',
-  label: 'not ready',
   scope: 'node',
   steady: true,
   admits: ({ node }) => node.liveness?.status === 'ready' && node.connected,

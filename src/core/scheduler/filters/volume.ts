@@ -10,7 +10,6 @@ const ACCESS = {
 
 export const volume: Filter = {
   name: 'volume',
-  label: 'volume elsewhere',
   scope: 'node',
   steady: true,
   admits: (state, request) =>

@@ -193,7 +193,7 @@ describe('a canary', () => {
     await sim.startCanary('web', { image: 'shop/web:2' }, 2);
     expect(sim.status('web')?.canary).toMatchObject({
       placed: 1,
-      message: expect.stringContaining('3 quota') as string,
+      message: expect.stringContaining('quota: needs ') as string,
     });
     expect(sim.status('web')?.phase).toBe('Running');
     await sim.write((transaction) => transaction.put('quota', 'quota', {}));
