@@ -72,11 +72,7 @@ const FROZEN = {
     412: plan_outdated revision_mismatch
     413: body_too_large
     415: content_type_unsupported
-<<<<<<< HEAD
-    422: access_invalid access_source_unknown apply_dry_run_only backup_invalid canary_invalid capability_unknown command_invalid container_defaults_invalid depends_on_cycle depends_on_invalid document_described_twice environment_invalid
-=======
-    422: secret_values_in_document access_invalid access_source_unknown backup_invalid canary_invalid capability_unknown command_invalid container_defaults_invalid depends_on_cycle depends_on_invalid environment_invalid
->>>>>>> 1f1fa9b (secrets: kind: Secret in files, which makes keys and holds no values)
+    422: secret_values_in_document access_invalid access_source_unknown apply_dry_run_only backup_invalid canary_invalid capability_unknown command_invalid container_defaults_invalid depends_on_cycle depends_on_invalid document_described_twice environment_invalid
       field_too_large field_type_invalid field_unknown file_invalid healthcheck_duration_invalid image_policy_invalid
       image_signature_invalid image_unsigned ingress_invalid job_invalid label_reserved
       labels_invalid name_mismatch network_driver_unsupported network_name_invalid networks_invalid node_invalid node_name_invalid
