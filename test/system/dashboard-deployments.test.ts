@@ -15,7 +15,7 @@ beforeAll(async () => {
   berlin = await stage.agent('berlin-1', {
     labels: { 'berth.io/country': 'DE', disk: 'ssd' },
     logLines: ['listening on :8080'],
-    said: { features: ['confinement'] },
+    said: { features: ['confinement', 'instances'] },
     reports: () => ({ failures }),
   });
   await stage.agent('paris-1', { labels: { 'berth.io/country': 'FR', disk: 'hdd' } });
@@ -234,6 +234,31 @@ describe('a deployment in the dashboard', () => {
     expect(await page.evaluate('document.documentElement.scrollWidth > window.innerWidth')).toBe(false);
     expect(await seriousFindings(page, 'instance')).toEqual([]);
     expect(await page.evaluate('window.hit')).toBeUndefined();
+    expect(complaints).toEqual([]);
+  });
+
+  it('takes orders to one of its instances', async () => {
+    await stage.deploy('ordered', { nodeId: 'berlin-1' });
+    const { page, complaints } = await stage.open('/deployments/ordered');
+    await phaseOf(page, 'Running');
+    await page
+      .getByRole('region', { name: 'Instances' })
+      .getByRole('link', { name: /^ordered/ })
+      .click();
+    await page.getByRole('button', { name: 'Signal' }).click();
+    await page.getByLabel('Signal', { exact: true }).selectOption('SIGUSR1');
+    await page.getByRole('button', { name: 'Send' }).click();
+    await page.getByText('SIGUSR1 was sent; if its container ends, it is started again').waitFor();
+    await page.getByRole('button', { name: 'Restart' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Restart' }).click();
+    await page.getByText(/its container is replaced on berlin-1/).waitFor();
+    await page.getByRole('region', { name: 'Container' }).getByText('2 of this instance').waitFor();
+    const events = page.getByRole('region', { name: 'Events' });
+    for (const kind of ['instance.signalled', 'instance.restart_requested'])
+      await events.getByText(kind, { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Stop' }).click();
+    await page.locator('[data-code=instance_not_found]').waitFor();
     expect(complaints).toEqual([]);
   });
 

@@ -1,9 +1,8 @@
 import { useCallback } from 'react';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useAddress, useParam } from '../../app/address.ts';
-import { useApi, useSession } from '../../app/session.tsx';
+import { useApi } from '../../app/session.tsx';
 import { Badge } from '../../components/badge.tsx';
-import { ButtonLink } from '../../components/button.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorNotice } from '../../components/error-notice.tsx';
 import { EventList } from '../../components/event-list.tsx';
@@ -15,6 +14,7 @@ import { printable } from '../../lib/printable.ts';
 import type { InstanceDetail } from '../../lib/records.ts';
 import { useInstance, useInstanceEvents } from './deployment-queries.ts';
 import { FailureList } from './failures-panel.tsx';
+import { InstanceActions } from './instance-actions.tsx';
 import { InstanceBadge } from './instance-badge.tsx';
 import { InstanceChecks } from './instance-checks.tsx';
 import { InstanceFacts } from './instance-facts.tsx';
@@ -111,7 +111,6 @@ function noteOf({ reason, message, leaving, node }: InstanceDetail) {
 export function InstancePage() {
   const name = useParam('name');
   const id = useParam('instance');
-  const { can } = useSession();
   const { data: instance, error, dataUpdatedAt } = useInstance(name, id);
   const back = { to: `/deployments/${name}`, title: name };
   if (instance === undefined)
@@ -135,13 +134,7 @@ export function InstancePage() {
         </>
       }
       note={noteOf(instance)}
-      actions={
-        can('exec') && instance.state === 'running' ? (
-          <ButtonLink to={`/deployments/${name}`} search={{ tab: 'terminal', instance: id }} icon="terminal">
-            Terminal
-          </ButtonLink>
-        ) : undefined
-      }
+      actions={<InstanceActions instance={instance} />}
     >
       {error === null ? null : <ErrorNotice error={error} />}
       <InstanceFacts instance={instance} />
