@@ -9,8 +9,11 @@ export class StyledElements {
   /** All style elements are made by this call, the spans of its lines at any time. One at a time. */
   constructor(open: () => void) {
     this.#make((name) => (name === 'style' ? this.#style() : made(name)));
-    open();
-    this.#make(made);
+    try {
+      open();
+    } finally {
+      this.#make(made);
+    }
   }
 
   dispose(): void {
