@@ -125,7 +125,7 @@ const MISTAKES: readonly Mistake[] = [
   {
     name: 'who reads the credential no more is not asked either',
     law: /^never zero valid/,
-    from: 790,
+    from: 2000,
     plant: () =>
       instead<typeof Rotation.refuseMove>(
         'refuseMove',
@@ -178,7 +178,7 @@ const MISTAKES: readonly Mistake[] = [
   },
   {
     name: 'abort leaves the staged version in service',
-    law: /^(outside a rotation|given up|never zero valid)/,
+    law: /^(outside a rotation|given up|never zero valid|only what was generated)/,
     plant: () =>
       instead<typeof Rotation.advanceCredential>(
         'advanceCredential',

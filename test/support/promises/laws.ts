@@ -179,6 +179,7 @@ export class Laws {
 
   created(container: Container): void {
     this.#judgeValid(container);
+    this.#judgeWriter(container);
     const { assigned, tenant, node } = container;
     this.expect(
       'own node',
@@ -193,6 +194,19 @@ export class Laws {
       assigned.container?.labels[label] !== undefined,
       () => `${tenant.slug}/${spec.name} has no ${label}`,
     );
+  }
+
+  /** Whoever writes to a volume does so on one node, also while its primary moves. */
+  #judgeWriter(container: Container): void {
+    const written = writtenBy(container);
+    if (written.length === 0) return;
+    for (const other of this.#world.machines.running())
+      this.expect(
+        'one writer',
+        other.node === container.node || !writtenBy(other).some((id) => written.includes(id)),
+        () =>
+          `${container.assigned.deployment} on ${container.node} and ${other.assigned.deployment} on ${other.node} write to one volume`,
+      );
   }
 
   #judgeValid(container: Container): void {
@@ -245,6 +259,12 @@ export class Laws {
       );
     this.expect('no write during a rotation', credential.rotation === undefined, () => said);
   }
+}
+
+function writtenBy({ assigned }: Container): readonly string[] {
+  return (assigned.container?.mounts ?? [])
+    .filter(({ readOnly }) => !readOnly)
+    .map(({ volumeId }) => volumeId);
 }
 
 function isStop(body: unknown): boolean {

@@ -49,6 +49,8 @@ export interface Machine {
   session: AgentSession | undefined;
   beat: number;
   readonly containers: Map<string, Container>;
+  /** Containers whose program runs and answers no more, by number: only another container is well again. */
+  readonly hung: Set<number>;
   /** Asked for, not made yet. */
   readonly resolved: Map<string, { readonly environment: Environment; readonly atMs: number }>;
   /** Why an instance has no container; it is asked for again after a while. */
@@ -126,6 +128,7 @@ export class Machines {
       session: undefined,
       beat: 0,
       containers: new Map(),
+      hung: new Set(),
       resolved: new Map(),
       refusals: new Map(),
       volumes: new SimulatedVolumes({
@@ -343,7 +346,8 @@ export class Machines {
       id,
       phase: ends ? 'exited' : 'running',
       ...(ends && { exitCode: 0 }),
-      ...(assigned.container?.healthCheck && !ends && { health: healthOf(assigned) }),
+      ...(assigned.container?.healthCheck &&
+        !ends && { health: machine.hung.has(here.number) ? ('unhealthy' as const) : healthOf(assigned) }),
       containerId: `c${here.number}`,
       containerName: assigned.deployment,
       specHash: assigned.specHash,

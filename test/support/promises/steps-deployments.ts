@@ -222,6 +222,11 @@ export const DEPLOYMENT_STEPS: Readonly<Record<string, (world: World) => Promise
     if (spec === undefined) return;
     await write(world, tenant, 'PUT', `/api/v1/deployments/${spec.name}`, { replicas: 0 });
   },
+  restart: async (world) => {
+    const tenant = someTenant(world);
+    const spec = someDeployment(world, tenant);
+    if (spec !== undefined) await world.request(tenant, 'POST', `/api/v1/deployments/${spec.name}/restart`);
+  },
   delete: async (world) => {
     const tenant = someTenant(world);
     const spec = someDeployment(world, tenant);
@@ -285,6 +290,11 @@ export const DEPLOYMENT_STEPS: Readonly<Record<string, (world: World) => Promise
     const name = world.dice.pick(['nightly', 'report']);
     const body = { kind: 'Job', name, image: image(world), secrets: entries(world, []) };
     await write(world, tenant, 'POST', '/api/v1/jobs', body);
+  },
+  'change job': async (world) => {
+    const tenant = someTenant(world);
+    const body = { image: image(world), ...(world.dice.chance(0.5) && { secrets: entries(world, []) }) };
+    await write(world, tenant, 'PUT', `/api/v1/jobs/${world.dice.pick(['nightly', 'report'])}`, body);
   },
   'delete job': async (world) => {
     const tenant = someTenant(world);

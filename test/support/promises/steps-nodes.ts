@@ -29,6 +29,16 @@ export const NODE_STEPS: Readonly<Record<string, (world: World) => Promise<unkno
     world.note(`all of ${tenant.slug}/${assigned.deployment}`);
     await world.settle();
   },
+  'an instance hangs': async (world) => {
+    const checked = world.machines
+      .running()
+      .filter(({ assigned }) => assigned.container?.healthCheck !== undefined);
+    if (checked.length === 0) return;
+    const { tenant, node, assigned, number } = world.dice.pick(checked);
+    world.note(`${tenant.slug}/${assigned.deployment} ${assigned.id} on ${node}`);
+    world.machines.byName.get(node)?.hung.add(number);
+    await world.settle();
+  },
   'an engine gets slow': async (world) => {
     const machine = world.anyMachine(someTenant(world));
     if (machine !== undefined) machine.slow = true;
@@ -88,6 +98,14 @@ export const NODE_STEPS: Readonly<Record<string, (world: World) => Promise<unkno
     const { spec } = world.dice.pick(mounting);
     const placement = { residency: { country: world.dice.pick(['DE', 'FR']) } };
     await world.request(tenant, 'PUT', `/api/v1/deployments/${spec.name}`, { placement });
+  },
+  switchover: async (world) => {
+    const tenant = someTenant(world);
+    const copied = world.volumes(tenant).filter(({ replicas }) => replicas.length > 0);
+    if (copied.length === 0) return;
+    const { id, replicas } = world.dice.pick(copied);
+    const { nodeId } = world.dice.pick(replicas);
+    await world.request(tenant, 'POST', `/api/v1/dvm/volumes/${id}/promote`, { node_id: nodeId });
   },
   'remove a copy': async (world) => {
     const tenant = someTenant(world);
