@@ -1,18 +1,20 @@
 import { hash } from 'node:crypto';
 import { Failure } from './failure.ts';
 import type { Entry } from './set/planned-set.ts';
+import type { Leftover } from './set/prune.ts';
 
 /** Of one document the control plane's own; of several, one for all of them. What has no plan of its own is what its document says. */
-export function planIdOf(entries: readonly Entry[]): string {
+export function planIdOf(entries: readonly Entry[], leftovers: readonly Leftover[] = []): string {
   const [only, another] = entries;
   const own = only?.planned.plan?.id;
-  if (own !== undefined && another === undefined) return own;
-  const parts = entries.map(({ manifest: { kind, name, body }, planned: { action, plan } }) => [
+  if (own !== undefined && another === undefined && leftovers.length === 0) return own;
+  const parts: unknown[] = entries.map(({ manifest: { kind, name, body }, planned: { action, plan } }) => [
     kind,
     name,
     action,
     plan?.id ?? body,
   ]);
+  if (leftovers.length > 0) parts.push(leftovers);
   return hash('sha256', JSON.stringify(parts), 'hex').slice(0, 24);
 }
 
@@ -20,13 +22,4 @@ export function outdated(shown: string, id: string): Failure {
   return new Failure(`the plan ${shown} does not hold any more: it would be ${id} now; nothing was stored`, {
     advice: ['Look at what would happen now: the same command with --dry-run', 'code: plan_outdated'],
   });
-}
-
-const PLAIN = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789./_-+:@%,=';
-
-/** As a shell takes it. */
-export function quoted(path: string): string {
-  return [...path].every((character) => PLAIN.includes(character))
-    ? path
-    : `'${path.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -107,3 +107,95 @@ describe('a folder of documents', () => {
     expect(again.status).toBe(4);
   });
 });
+
+describe('what is in no file any more', () => {
+  const label = ['labels:', '  app: shop'];
+  const files = (...names: readonly string[]): void => {
+    rmSync(folder, { recursive: true, force: true });
+    mkdirSync(folder);
+    for (const name of names) file(`${name}.yaml`, deployment(name, ...label));
+  };
+
+  it('is deleted by label after a yes, with a preview; nothing else is', async () => {
+    files('web', 'old', 'older');
+    const other = file('other.yaml', deployment('other'));
+    const volume = file(
+      'volume.yaml',
+      'kind: Volume\nname: kept\nclass: ephemeral\ntype: volume\nsizeBytes: 134217728\n',
+    );
+    expect((await berth('apply', '-f', folder, '--no-wait')).status).toBe(0);
+    rmSync(other);
+    rmSync(volume);
+    files('web');
+    const preview = await berth('apply', '-f', folder, '--dry-run', '--prune', '-l', 'app=shop');
+    expect(preview.err).toContain('- deployment old (to delete)\n- deployment older (to delete)\n');
+    const unsaid = await berth('apply', '-f', folder, '--no-wait', '--prune', '-l', 'app=shop');
+    expect(unsaid).toMatchObject({ status: 2, out: '' });
+    expect(unsaid.err).toContain('deleting deployment/old, deployment/older needs a yes');
+    expect(await names('deployments')).toHaveLength(4);
+    const done = await berth('apply', '-f', folder, '--no-wait', '--prune', '-l', 'app=shop', '--yes');
+    expect(done).toMatchObject({
+      status: 0,
+      out: 'deployment/web unchanged\ndeployment/old deleted\ndeployment/older deleted\n',
+    });
+    expect(await names('deployments')).toEqual(['deployment/other', 'deployment/web']);
+    expect((await berth('get', 'volumes')).out).toContain('kept');
+  });
+
+  it('is not deleted without labels, by half a label, or when the rest did not become well', async () => {
+    files('web', 'old');
+    expect((await berth('apply', '-f', folder, '--no-wait')).status).toBe(0);
+    files('web');
+    const with_ = (...words: readonly string[]) => berth('apply', '-f', folder, '--yes', ...words);
+    expect(await with_('--prune')).toMatchObject({ status: 2, err: expect.stringContaining('needs -l') });
+    expect(await with_('--prune', '-l', 'app')).toMatchObject({ status: 2 });
+    expect(await with_('-l', 'app=shop')).toMatchObject({ status: 2 });
+    const late = await with_('--prune', '-l', 'app=shop', '--timeout', '1s');
+    expect(late).toMatchObject({ status: 4, err: expect.stringContaining('nothing was deleted') });
+    const none = await with_('--prune', '-l', 'app=shop', '-l', 'team=none', '--no-wait');
+    expect(none.err).toContain('web has no label app=shop, team=none');
+    expect(await names('deployments')).toEqual(['deployment/old', 'deployment/web']);
+  });
+});
+
+describe('berth diff', () => {
+  it('says what would change field by field, and ends with 0, 5 or 1', async () => {
+    const path = file('web.yaml', deployment('web', 'labels:', '  app: shop'));
+    const fresh = await berth('diff', '-f', folder);
+    expect(fresh.status).toBe(5);
+    expect(fresh.out).toBe(
+      `+ deployment web\n  image\n    + ${UNREACHABLE_IMAGE}\n  labels\n    + {"app":"shop"}\n`,
+    );
+    expect((await berth('apply', '-f', path, '--no-wait')).status).toBe(0);
+    expect(await berth('diff', '-f', path)).toMatchObject({ status: 0, out: '' });
+    file('web.yaml', deployment('web', 'labels:', '  app: shop', 'replicas: 3'));
+    expect(await berth('diff', '-f', path)).toMatchObject({
+      status: 5,
+      out: '~ deployment web\n  replicas\n    - 1\n    + 3\n',
+    });
+    file('web.yaml', deployment('web', 'count: 3'));
+    const refused = await berth('diff', '-f', path);
+    expect(refused).toMatchObject({ status: 1, out: '' });
+    expect(refused.err).toContain(`${path}:4:1, deployment web`);
+    expect(refused.err).toContain('here it is replicas');
+  });
+
+  it('shows what pruning would delete, and never the material of a secret', async () => {
+    file('old.yaml', deployment('old', 'labels: { app: shop }'));
+    expect((await berth('apply', '-f', folder, '--no-wait')).status).toBe(0);
+    rmSync(join(folder, 'old.yaml'));
+    file(
+      'web.yaml',
+      deployment(
+        'web',
+        'secrets:',
+        '  - { name: DB, vault_path: resources/db, values: { password: hunter2hunter2 } }',
+      ),
+    );
+    const { status, out, err } = await berth('diff', '-f', folder, '--prune', '-l', 'app=shop');
+    expect({ status, err }).toMatchObject({ status: 5 });
+    expect(out).toContain('- deployment old\n');
+    expect(out).toContain('secrets\n    + ["DB"]');
+    expect(`${out}${err}`).not.toContain('hunter2');
+  });
+});

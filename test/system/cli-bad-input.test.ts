@@ -50,6 +50,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     wrong: [[IMAGE, '--host', 'shop.example.com', '--host-port', 'web'], 'web', 2],
   },
   apply: { valid: ['-f', manifest, '--no-wait'], wrong: [['-f', broken], 'is not valid YAML', 2] },
+  diff: { valid: ['-f', manifest], wrong: [['-f', manifest, '--prune'], '--prune needs -l', 2] },
   scale: { valid: ['nobody', '1'], missing: 'deployment_not_found', wrong: [['nobody', 'many'], 'many', 2] },
   restart: { valid: ['nobody'], missing: 'deployment_not_found', wrong: duration('nobody') },
   'stop instance': { valid: ['nobody'], missing: 'there is no instance nobody' },

@@ -1,10 +1,21 @@
 import { type CommandBody, type Option, REMOTE_OPTIONS } from '../command.ts';
+import { YES_OPTION } from '../confirmation.ts';
 import { confirmRemoval } from '../deploying.ts';
 import { EXIT } from '../exit-code.ts';
-import { usage } from '../failure.ts';
-import { outdated, planIdOf, quoted } from '../plan-id.ts';
+import { outdated, planIdOf } from '../plan-id.ts';
 import { readManifests } from '../manifests.ts';
+import { FILENAME_OPTION, pathsOf } from '../set/files.ts';
 import { type Entry, planSet, showEntry, showRefusals } from '../set/planned-set.ts';
+import {
+  confirmPruning,
+  leftovers,
+  prune,
+  PRUNE_OPTIONS,
+  selectorOf,
+  selectorText,
+  showLeftovers,
+} from '../set/prune.ts';
+import { quoted } from '../shell-word.ts';
 import { writeSet } from '../set/write-set.ts';
 import { WRITTEN_KINDS } from '../set/written-kinds.ts';
 import { timeoutOf } from '../waiting.ts';
@@ -26,12 +37,7 @@ export const apply: CommandBody = {
     'Then it waits, showing progress, until every instance is healthy. If that does not happen in time, or no node takes it and waiting would not help, it says why, prints the last lines of output, and ends with status 4; the deployment stays stored.',
   ],
   options: [
-    {
-      flags: '-f, --filename <path>',
-      description:
-        'File with one or more YAML or JSON documents, folder of such files, or - for standard input. May be repeated.',
-      repeatable: true,
-    },
+    FILENAME_OPTION,
     {
       flags: '--dry-run',
       description:
@@ -46,6 +52,8 @@ export const apply: CommandBody = {
       flags: '--allow-removal',
       description: 'Take away what the files leave out of a list or map, without asking.',
     },
+    ...PRUNE_OPTIONS,
+    YES_OPTION,
     ...WAIT_OPTIONS,
     ...REMOTE_OPTIONS,
   ],
@@ -74,13 +82,17 @@ export const apply: CommandBody = {
       what: 'the plan that was shown, or nothing',
     },
     {
+      line: 'berth apply -f deploy/ --prune -l app=shop',
+      what: 'and delete what has the label and is in no file any more',
+    },
+    {
       line: 'cat web.yaml | berth apply -f - --allow-removal --timeout 2m',
       what: 'from a pipeline, where nobody can be asked',
     },
   ],
   run: async (session, { options }) => {
-    const paths = options.list('filename');
-    if (paths.length === 0) throw usage('-f is needed: which files?', ['berth apply -f web.yaml']);
+    const paths = pathsOf(options, 'berth apply -f web.yaml');
+    const selector = selectorOf(options);
     const timeoutMs = timeoutOf(options);
     const readInput = (): Promise<string> => session.terminal.readInput();
     const manifests = await readManifests(paths, readInput, Object.keys(WRITTEN_KINDS));
@@ -92,23 +104,32 @@ export const apply: CommandBody = {
       return EXIT.refused;
     }
     for (const entry of entries) showEntry(session, entry);
-    const id = planIdOf(entries);
+    const found = selector === undefined ? [] : await leftovers(client, selector, manifests);
+    if (selector !== undefined) showLeftovers(session, found, selector, manifests);
+    const id = planIdOf(entries, found);
     const shown = options.text('plan');
     if (shown !== undefined && shown !== id) throw outdated(shown, id);
     if (options.flag('dryRun')) {
       session.terminal.err('dry run: nothing was stored\n');
-      if (entries.every(({ planned: { action } }) => action === 'unchanged')) return EXIT.ok;
+      const isSame = entries.every(({ planned: { action } }) => action === 'unchanged');
+      if (isSame && found.length === 0) return EXIT.ok;
       const removal = entries.some(({ planned: { removed = [] } }) => removed.length > 0);
       const files = paths.map((path) => `-f ${quoted(path)}`).join(' ');
-      const line = `berth apply ${files} --plan ${id}${removal ? ' --allow-removal' : ''}`;
+      const pruning = found.length === 0 ? '' : ` --prune ${selectorText(options)} --yes`;
+      const line = `berth apply ${files} --plan ${id}${removal ? ' --allow-removal' : ''}${pruning}`;
       session.terminal.err(`${session.next(line)}\n`);
       return EXIT.wouldChange;
     }
     const losses = entries.map(({ manifest: { name }, planned: { removed = [] } }) => ({ name, removed }));
     await confirmRemoval(session, losses, options);
+    await confirmPruning(session, found, options);
     // Of several the first to be stored changes what the others meet: their plan was compared as a whole.
-    const written = entries.length === 1 && shown !== undefined ? withPlan(entries, shown) : entries;
-    return writeSet(session, client, written, { timeoutMs, wait: options.unlessDenied('wait') });
+    const isOwn = entries.length === 1 && found.length === 0;
+    const written = isOwn && shown !== undefined ? withPlan(entries, shown) : entries;
+    const code = await writeSet(session, client, written, { timeoutMs, wait: options.unlessDenied('wait') });
+    if (code === EXIT.ok) return prune(session, client, found);
+    if (found.length > 0) session.terminal.err('nothing was deleted: that is done when the rest is well\n');
+    return code;
   },
 };
 

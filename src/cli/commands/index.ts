@@ -40,6 +40,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./apply.ts')).apply,
   },
   {
+    name: 'diff',
+    group: 'Deploy',
+    summary: 'Show what applying files would change, field by field',
+    load: async () => (await import('./diff.ts')).diff,
+  },
+  {
     name: 'restart',
     group: 'Deploy',
     summary: 'Replace the instances of a deployment by others of the same spec',
