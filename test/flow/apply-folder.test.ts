@@ -129,6 +129,8 @@ describe('what is in no file any more', () => {
     files('web');
     const preview = await berth('apply', '-f', folder, '--dry-run', '--prune', '-l', 'app=shop');
     expect(preview.err).toContain('- deployment old (to delete)\n- deployment older (to delete)\n');
+    expect(preview.status).toBe(5);
+    expect(preview.err).toMatch(/next: berth apply -f \S+ --plan \w+ --prune -l app=shop --yes\n$/);
     const unsaid = await berth('apply', '-f', folder, '--no-wait', '--prune', '-l', 'app=shop');
     expect(unsaid).toMatchObject({ status: 2, out: '' });
     expect(unsaid.err).toContain('deleting deployment/old, deployment/older needs a yes');
