@@ -296,6 +296,22 @@ describe('a run', () => {
     expect(world.run).toMatchObject({ state: 'Failed', reason: 'timed_out', exitCode: 0 });
   });
 
+  it('is not said to run on a node that does not answer', () => {
+    const world = new World();
+    world.order();
+    world.look();
+    world.see('running');
+    world.look();
+    expect(world.run?.message).toBe('attempt 1 runs on n1');
+    world.nodes.set('n1', 'silent');
+    world.look();
+    expect(world.run?.message).toBe('attempt 1 is on n1, which does not answer');
+    world.nodes.set('n1', 'ready');
+    world.look();
+    expect(world.run?.message).toBe('attempt 1 runs on n1');
+    expect(world.events.filter((kind) => kind.includes('started'))).toHaveLength(1);
+  });
+
   it('survives a silent node, is lost with a lost one, and goes to another', () => {
     const world = new World({ retries: 1 });
     world.order();

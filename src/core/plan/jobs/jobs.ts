@@ -131,6 +131,7 @@ class Planning {
     switch (outcome.kind) {
       case 'running':
         if (run.state === 'Pending') this.#noteStart(run);
+        else if (run.state === 'Running') this.#noteNode(run, nodeOf(nodeId).status === 'ready');
         return;
       case 'ended':
         return this.#endAttempt(
@@ -148,13 +149,19 @@ class Planning {
     const next: RunningRun = {
       ...run,
       state: 'Running',
-      message: `attempt ${attempts} runs on ${attempt.nodeId}`,
+      message: whereText(attempts, attempt.nodeId, true),
       startedAt,
       attempt: { ...attempt, started: true },
     };
     this.#putRun(next);
     this.#publish('started', next, `started: attempt ${attempts} on ${attempt.nodeId}`);
     return next;
+  }
+
+  /** What was seen before a node fell silent is not what is. */
+  #noteNode(run: RunningRun, answers: boolean): void {
+    const message = whereText(run.attempts, run.attempt.nodeId, answers);
+    if (message !== run.message) this.#putRun({ ...run, message });
   }
 
   #waitForStart(run: StartingRun, message: string, failing: AttemptEnd | undefined): void {
@@ -349,4 +356,10 @@ function termsOf({ specHash, spec: { retries, timeout } }: JobRecord): RunTerms 
 /** After the n-th attempt failed. */
 export function retryDelayMs(attempts: number): number {
   return Math.min(RETRY.capMs, RETRY.baseMs * 2 ** (attempts - 1));
+}
+
+function whereText(attempts: number, nodeId: string, answers: boolean): string {
+  return answers
+    ? `attempt ${attempts} runs on ${nodeId}`
+    : `attempt ${attempts} is on ${nodeId}, which does not answer`;
 }
