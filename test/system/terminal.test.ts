@@ -15,8 +15,9 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { BOOTSTRAP } from '../support/harness/caller.ts';
-import { type Cluster, startCluster, type Tenant } from '../support/harness/cluster.ts';
+import { BOX, type Cluster, startCluster, type Tenant } from '../support/harness/cluster.ts';
 import { openPage, seriousFindings, signIn, startBrowser } from '../support/harness/browser.ts';
+
 import { postgresImage } from '../support/harness/postgres-image.ts';
 import { TypedProcess } from '../support/harness/typed-process.ts';
 
@@ -415,3 +416,106 @@ describe('who was where', () => {
 function digest(bytes: Buffer): string {
   return createHash('sha256').update(bytes).digest('hex');
 }
+
+const PASSWORD = 'hunter2-of-the-shop';
+
+async function idsOf(name: string): Promise<readonly string[]> {
+  const { body } = await shop.call('GET', `/api/v1/deployments/${name}/instances`);
+  return body.map(({ id }: { id: string }) => id);
+}
+
+async function printed(name: string): Promise<string> {
+  return (await berth('logs', name).end()).out.toString();
+}
+
+describe('one instance', () => {
+  const said = 'echo "begins with $DB_password"; trap "echo reads anew" HUP; while :; do sleep 0.2; done';
+  beforeAll(async () => {
+    await shop.call('PUT', '/api/v1/secrets/resources/db', { values: { password: PASSWORD } });
+    for (const engine of ['docker', 'podman'])
+      await cluster.deploy(shop, {
+        name: `on-${engine}`,
+        command: ['sh', '-c', said],
+        healthCheck: { type: 'exec', command: ['ls', '/etc/hostname'], interval: '1s' },
+        secrets: [{ name: 'DB', vault_path: 'resources/db', anchor: 'external' }],
+        placement: { constraints: { engine } },
+      });
+    await Promise.all(['on-docker', 'on-podman'].map((name) => cluster.phase(shop, name, 'Running')));
+  }, 60_000);
+
+  it.each(['on-docker', 'on-podman'])(
+    'is described, and shows no value that it was given: %s',
+    async (name) => {
+      await eventually(
+        'it printed',
+        () => printed(name),
+        (text) => text.includes('begins with'),
+      );
+      expect(await printed(name)).toBe('begins with [redacted]\n');
+      const shown = await eventually(
+        'its checks are told',
+        async () => (await berth('describe', 'instance', `${name}-1`).end()).out.toString(),
+        (text) => text.includes('/etc/hostname'),
+      );
+      expect(shown).toContain('resources/db version 1');
+      expect(shown).toContain('instance.started');
+      expect(shown).toContain('begins with [redacted]');
+      expect(shown).not.toContain(PASSWORD);
+    },
+  );
+
+  it.each(['on-docker', 'on-podman'])('is sent a signal, restarted, killed and stopped: %s', async (name) => {
+    const [id = ''] = await idsOf(name);
+    const one = `${name}-${id.slice(-8)}`;
+    const at = `/api/v1/deployments/${name}/instances/${id}`;
+    const now = async () => (await shop.call('GET', at)).body;
+    const { code, out } = await berth('signal', 'instance', one, 'HUP').end();
+    expect([code, out.toString()]).toEqual([0, expect.stringContaining('SIGHUP was sent')]);
+    await eventually(
+      'it reads anew',
+      () => printed(name),
+      (text) => text.includes('reads anew'),
+    );
+    const before = await now();
+    const restarted = await berth('restart', 'instance', one).end();
+    expect(restarted.code).toBe(0);
+    expect(restarted.err.toString()).toContain('nothing of');
+    const after = await eventually(
+      'another container in its place',
+      now,
+      (body) => body.containerId !== before.containerId && body.health === 'healthy',
+    );
+    expect([after.attempt, after.nodeId]).toEqual([1, before.nodeId]);
+    expect((await berth('signal', 'instance', one, 'SIGKILL').end()).code).toBe(0);
+    await eventually(
+      'it is started again',
+      now,
+      (body) => body.startedAt !== after.startedAt && body.state === 'running',
+    );
+    expect((await berth('stop', 'instance', one).end()).code).toBe(0);
+    const left = await eventually(
+      'a fresh one',
+      () => idsOf(name),
+      (ids) => ids.length === 1 && ids[0] !== id,
+    );
+    expect(left).toHaveLength(1);
+    await cluster.phase(shop, name, 'Running');
+  });
+
+  it('keeps what jobs print without them too', async () => {
+    await shop.call('POST', '/api/v1/jobs', {
+      kind: 'Job',
+      name: 'tells',
+      image: BOX,
+      command: ['sh', '-c', 'echo "password $DB_password"'],
+      secrets: [{ name: 'DB', vault_path: 'resources/db', anchor: 'external' }],
+      placement: { constraints: { engine: 'docker' } },
+    });
+    const text = await eventually(
+      'it printed',
+      async () => String((await shop.call('GET', '/api/v1/jobs/tells/logs')).body),
+      (body) => body.includes('password'),
+    );
+    expect(text).toBe('password [redacted]\n');
+  });
+});

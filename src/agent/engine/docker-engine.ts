@@ -25,7 +25,7 @@ import { fields, list, text } from './fields.ts';
 import { pullProgress, registryAuth } from './image-pull.ts';
 import { exactReference, imageName, imageState } from './image-reference.ts';
 import { jsonValues } from './json-stream.ts';
-import { checkResults, deliveredValues, lastWords, LINES_READ } from './last-words.ts';
+import { checkResults, deliveredValues, lastWords, LINES_READ, redactedLines } from './last-words.ts';
 import { redact } from './redact.ts';
 import { statsSample } from './stats-sample.ts';
 import { DEFAULT_DEADLINE_MS, enginePath, type Query, seconds } from './transport.ts';
@@ -264,16 +264,27 @@ export class DockerEngine implements port.Engine {
   }
 
   async *logs(id: string, options: port.LogOptions): AsyncGenerator<port.LogLine> {
-    const signal = optional('signal', options.signal);
+    const inspected = await this.#inspectBody(fullId(id), optional('signal', options.signal));
     // Only output of containers without a terminal is framed; the answer itself does not say so before API 1.42.
-    const tty = fields((await this.#inspectBody(fullId(id), signal))['Config'])['Tty'] === true;
-    yield* containerLogs(this.#connection, fullId(id), options, tty);
+    const tty = fields(inspected['Config'])['Tty'] === true;
+    const lines = containerLogs(this.#connection, fullId(id), options, tty);
+    if (options.plain === undefined) yield* lines;
+    else yield* redactedLines(lines, await this.#valuesOf(inspected, options.plain, options.signal));
+  }
+
+  /** What must not leave the adapter. */
+  async #valuesOf(
+    inspected: ReturnType<typeof fields>,
+    plain: port.LastWordsOptions['plain'],
+    signal = AbortSignal.timeout(DEFAULT_DEADLINE_MS),
+  ): Promise<readonly string[]> {
+    return deliveredValues(inspected, await this.#imageOf(inspected, signal), plain);
   }
 
   async lastWords(id: string, options: port.LastWordsOptions): Promise<FailureLog> {
     const signal = AbortSignal.timeout(options.deadlineMs);
     const inspected = await this.#inspectBody(fullId(id), { signal });
-    const values = deliveredValues(inspected, await this.#imageOf(inspected, signal), options.plain);
+    const values = await this.#valuesOf(inspected, options.plain, signal);
     const tty = fields(inspected['Config'])['Tty'] === true;
     const lines = containerLogs(this.#connection, id, { tail: LINES_READ, signal }, tty);
     return await lastWords(lines, inspected, values, options);
@@ -285,8 +296,7 @@ export class DockerEngine implements port.Engine {
     options: port.CallOptions = {},
   ): Promise<readonly port.CheckResult[]> {
     const inspected = await this.#inspectBody(fullId(id), options);
-    const image = await this.#imageOf(inspected, options.signal ?? AbortSignal.timeout(DEFAULT_DEADLINE_MS));
-    return checkResults(inspected, deliveredValues(inspected, image, plain));
+    return checkResults(inspected, await this.#valuesOf(inspected, plain, options.signal));
   }
 
   /** Undefined: it was removed meanwhile; then everything in the environment counts as secret. */

@@ -206,6 +206,8 @@ export interface LogOptions {
   /** The last lines of the log; default: all. */
   readonly tail?: number;
   readonly sinceMs?: number;
+  /** Environment that is no secret, as it was ordered: every other value of the container's is taken out. Absent: nothing is. */
+  readonly plain?: LastWordsOptions['plain'];
   readonly signal?: AbortSignal;
 }
 

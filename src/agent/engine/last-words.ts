@@ -61,6 +61,14 @@ function decoded(part: string): string {
   }
 }
 
+/** A value that spans lines is taken out line by line; one that the bound of a line cuts in two is not found. */
+export async function* redactedLines(
+  lines: AsyncIterable<LogLine>,
+  values: readonly string[],
+): AsyncGenerator<LogLine> {
+  for await (const one of lines) yield { ...one, line: redact(one.line, values) };
+}
+
 export async function lastWords(
   lines: AsyncIterable<LogLine>,
   inspected: Fields,

@@ -149,7 +149,7 @@ export class Streams {
     if (id === undefined) throw new StreamError('container_not_found', 'this node has no such container');
     switch (operation.kind) {
       case 'logs':
-        await sendLogs(engine, id, operation, pipe);
+        await sendLogs(engine, id, operation, pipe, this.#source.plainOf(operation.instanceId));
         return undefined;
       case 'stats':
         await sendStats(engine, id, pipe);
@@ -218,10 +218,17 @@ async function sendContainers(engine: Engine, pipe: Pipe): Promise<void> {
 
 type Operation<K extends StreamOperation['kind']> = Extract<StreamOperation, { readonly kind: K }>;
 
-async function sendLogs(engine: Engine, id: string, operation: Operation<'logs'>, pipe: Pipe): Promise<void> {
+async function sendLogs(
+  engine: Engine,
+  id: string,
+  operation: Operation<'logs'>,
+  pipe: Pipe,
+  plain: Readonly<Record<string, string>>,
+): Promise<void> {
   const { follow, tail, sinceSeconds, timestamps = false } = operation;
   const lines = engine.logs(id, {
     follow,
+    plain,
     signal: pipe.signal,
     ...optional('tail', tail),
     ...optional('sinceMs', sinceSeconds === undefined ? undefined : Date.now() - sinceSeconds * 1000),
