@@ -102,10 +102,7 @@ describe('the shop', () => {
   const ask = (...words: readonly string[]) => berth('exec', 'nginx', '--', 'wget', '-qO-', ...words);
 
   it('starts in order, takes an order and handles it, and has it again from its dump', async () => {
-    await berth('secret', 'write', 'resources/postgres', '--generate', 'PASSWORD');
-    const login = ['--alternate', 'user=shop_a,shop_b', '--generate', 'password'];
-    await berth('secret', 'write', 'resources/shop-db', ...login);
-    for (const part of ['1-volumes', '2-postgres', '3-jobs', '4-shop', '5-dump']) await apply(part);
+    for (const part of ['1-data', '2-postgres', '3-jobs', '4-shop', '5-dump']) await apply(part);
     const orders = 'http://127.0.0.1:8080/orders';
     expect(await ask('--post-data', 'one lamp', orders)).toContain('"text": "lamp"');
     const psql = ['exec', 'postgres', '--', 'psql', '-h', '/tmp', '-Atc'];

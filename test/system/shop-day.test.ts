@@ -45,10 +45,7 @@ describe.runIf(LONG_TIER)('a day of the shop', () => {
   it(
     'begins: deployed, in order',
     async () => {
-      await day.done('secret', 'write', 'resources/postgres', '--generate', 'PASSWORD');
-      const login = ['--alternate', 'user=shop_a,shop_b', '--generate', 'password'];
-      await day.done('secret', 'write', CREDENTIAL, ...login);
-      for (const part of ['1-volumes', '2-postgres', '3-jobs', '4-shop', '5-dump'])
+      for (const part of ['1-data', '2-postgres', '3-jobs', '4-shop', '5-dump'])
         await day.done('apply', '-f', `shop/${part}.yaml`);
       await day.done('secret', 'hooks', CREDENTIAL, '--apply', 'db-apply', '--revoke', 'db-revoke');
       await day.done('get', 'deployments', '-o', 'wide');

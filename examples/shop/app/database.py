@@ -34,15 +34,15 @@ def connect():
 def query(sql, values=(), patience=PATIENCE_SECONDS):
     """Made again on another connection when one broke, so `sql` has to be safe to run twice."""
     until = time.monotonic() + patience
-    with BUSY:
-        while True:
-            try:
+    while True:
+        try:
+            with BUSY:
                 return attempt(sql, values)
-            except psycopg2.OperationalError:
-                forget()
-                if time.monotonic() > until:
-                    raise
-                time.sleep(0.2)
+        except psycopg2.OperationalError:
+            forget()
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.2)
 
 
 def attempt(sql, values):
