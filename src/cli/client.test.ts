@@ -1,10 +1,12 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, get, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterEach, describe, expect, it } from 'vitest';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { Client } from './client.ts';
 import { EXIT } from './exit-code.ts';
 import { Failure, Refused } from './failure.ts';
+import { watchStream } from './transport.ts';
 
 let server: Server | undefined;
 
@@ -133,6 +135,18 @@ describe('the client', () => {
     await expect(client.record(WRITE, { ...WEB, body: {}, timeoutMs: 5_200 })).rejects.toThrow('no answer');
     expect(told).toEqual([expect.stringContaining('has not answered for 5 s; still waiting')]);
   }, 10_000);
+
+  it('says so when a stream that is open goes quiet, once', async () => {
+    const { target } = await serve((_request, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).write(': keep-alive\n\n');
+    });
+    const told: string[] = [];
+    const [answer] = await once(get(target.server), 'response');
+    watchStream(answer, 80, () => told.push('quiet'));
+    await vi.waitFor(() => expect(told).toEqual(['quiet']));
+    await delay(120);
+    expect(told).toEqual(['quiet']);
+  });
 
   it('tells something else that answers from a control plane', async () => {
     const client = await serve((_request, response) =>

@@ -10,6 +10,23 @@ const CONNECT_MS = 10_000;
 /** Then a person is told what is waited for. */
 const SILENCE_MS = 5_000;
 
+/** A stream says that it is there every 15 s. */
+const STREAM_QUIET_MS = 20_000;
+
+/** Of a stream that is open: a person is told when nothing at all comes any more. Bytes are counted, so that reading is not touched. */
+export function watchStream(answer: IncomingMessage, quietMs: number, onQuiet: () => void): void {
+  let [bytes, quiet] = [0, 0];
+  const stepMs = quietMs / 4;
+  const timer = setInterval(() => {
+    const { bytesRead } = answer.socket;
+    quiet = bytesRead === bytes ? quiet + stepMs : 0;
+    bytes = bytesRead;
+    if (quiet === quietMs) onQuiet();
+  }, stepMs);
+  timer.unref();
+  answer.once('close', () => clearInterval(timer));
+}
+
 /** Over `node:http`: the platform's `fetch` knows no authority of its own, and takes longer to load than most commands take to run. */
 export function fetchOf(target: Target, onSilence?: (message: string) => void): Fetch {
   return async (address, { method, headers, body, signal }) => {
@@ -33,6 +50,10 @@ export function fetchOf(target: Target, onSilence?: (message: string) => void): 
         (answer) => {
           clearTimeout(connecting);
           clearTimeout(silence);
+          if (onSilence && answer.headers['content-type']?.startsWith('text/event-stream'))
+            watchStream(answer, STREAM_QUIET_MS, () => {
+              onSilence(`${url.host} has sent nothing for ${STREAM_QUIET_MS / 1000} s; still waiting`);
+            });
           resolve(answerOf(answer));
         },
       );
