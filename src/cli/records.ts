@@ -21,7 +21,7 @@ export type Network = AnsweredBy<'GET /api/v1/networks/{name}'>;
 export type Node = AnsweredBy<'GET /api/v1/nodes/{name}'>;
 export type DrainReport = AnsweredBy<'POST /api/v1/nodes/{name}/drain'>;
 export type Recommendation = Answered<ItemOf<'GET /api/v1/dvm/recommendations'>>;
-export type Secret = Answered<ItemOf<'GET /api/v1/secrets/resources'>>;
+export type Secret = Answered<ItemOf<'GET /api/v1/secrets'>>;
 export type Tenant = AnsweredBy<'GET /api/v1/tenants/{tenant}'>;
 export type ImagePolicy = AnsweredBy<'GET /api/v1/tenants/{tenant}/image-policy'> & {
   readonly removed?: readonly string[] | undefined;

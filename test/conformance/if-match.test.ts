@@ -84,6 +84,11 @@ const RECORDS: Readonly<Record<string, () => Promise<Guarded>>> = {
     await made('PUT', path, { values: { a: '1' } });
     return { write: 'PUT', path, read: path, body: { values: { a: '2' } } };
   },
+  'a secret document that is deleted': async () => {
+    const path = `/api/v1/secrets/resources/${fresh('db')}`;
+    await made('PUT', path, { values: { a: '1' } });
+    return { write: 'DELETE', path, read: path };
+  },
   'the hooks of a credential': async () => {
     const read = `/api/v1/secrets/resources/${fresh('db')}`;
     await made('PUT', read, { values: { a: '1' } });

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ControlPlane, startControlPlane } from '../support/harness/control-plane.ts';
+import { eventually } from '../support/eventually.ts';
 import type { TestTenant } from '../support/harness/node-flow.ts';
 
 /** Secret documents by themselves: made from files, listed, deleted. */
@@ -73,5 +74,131 @@ describe('a document of kind Secret', () => {
       201,
     ]);
     expect(await versionOf(name)).toBe(1);
+  });
+});
+
+const IMAGE = 'localhost:1/shop/web:1';
+const listed = async (query = '') =>
+  (await call('GET', `/api/v1/secrets${query}`)).body as readonly {
+    path: string;
+    exists: boolean;
+    consumers: readonly { deployment?: string; job?: string; ingress?: string }[];
+  }[];
+const entry = (name: string) => ({ secrets: [{ name: 'DB', vault_path: `resources/${name}` }] });
+const deleted = (name: string) => call('DELETE', `/api/v1/secrets/resources/${name}`);
+const deploy = (name: string, more: object) =>
+  call('POST', '/api/v1/deployments', { name, image: IMAGE, replicas: 0, ...more });
+
+describe('the list of secrets', () => {
+  it('has every document with who refers to it, what is missing, and never a value', async () => {
+    const [read, unread, missing] = [fresh('read'), fresh('unread'), fresh('missing')];
+    const typed = 'zQ9-typed-by-hand';
+    for (const name of [read, unread])
+      await call('PUT', `/api/v1/secrets/resources/${name}`, { values: { password: typed } });
+    const [web, dump] = [fresh('web'), fresh('dump')];
+    await deploy(web, {
+      secrets: [...entry(read).secrets, { name: 'M', vault_path: `resources/${missing}` }],
+      ingress: [{ host: `${web}.example.com`, port: 80, tls: { vault_path: `resources/${read}` } }],
+    });
+    await call('POST', '/api/v1/jobs', { name: dump, image: IMAGE, schedule: '0 3 * * *', ...entry(read) });
+
+    const all = await listed();
+    const of = (name: string) => all.find(({ path }) => path === `resources/${name}`);
+    expect(of(read)?.consumers.map(({ deployment, job, ingress }) => deployment ?? job ?? ingress)).toEqual([
+      dump,
+      web,
+      web,
+    ]);
+    expect(of(unread)).toMatchObject({ exists: true, keys: ['password'], version: 1, consumers: [] });
+    expect(of(missing)).toMatchObject({ exists: false, version: 0, consumers: [{ deployment: web }] });
+    expect(JSON.stringify(all)).not.toContain(typed);
+    const unreferenced = (await listed('?unreferenced=true')).map(({ path }) => path);
+    expect([`resources/${unread}`, `resources/${read}`].map((path) => unreferenced.includes(path))).toEqual([
+      true,
+      false,
+    ]);
+    const shown = await call('GET', `/api/v1/secrets/resources/${read}`);
+    expect(shown.body.consumers).toHaveLength(3);
+
+    // A viewer reads it, page by page; another tenant has none of it.
+    const { body: viewer } = await call('POST', '/api/v1/tokens', { name: 'viewer', role: 'viewer' });
+    const asViewer = (path: string, method = 'GET') =>
+      fetch(`${plane.url}${path}`, { method, headers: { authorization: `Bearer ${viewer.token}` } });
+    const seen: string[] = [];
+    let next: string | undefined = '/api/v1/secrets?limit=2';
+    while (next !== undefined) {
+      const page: Response = await asViewer(next);
+      const body = (await page.json()) as readonly { readonly path: string }[];
+      seen.push(...body.map(({ path }) => path));
+      next = /<([^>]+)>; rel="next"/.exec(page.headers.get('link') ?? '')?.[1];
+    }
+    expect(seen).toEqual(all.map(({ path }) => path));
+    const bank = await plane.tenant(fresh('bank'));
+    expect((await bank.call('GET', '/api/v1/secrets')).body).toEqual([]);
+    expect((await bank.call('DELETE', `/api/v1/secrets/resources/${unread}`)).body.code).toBe(
+      'secret_not_found',
+    );
+    expect((await asViewer(`/api/v1/secrets/resources/${unread}`, 'DELETE')).status).toBe(403);
+    expect((await deleted(unread)).status).toBe(200);
+  });
+});
+
+describe('a secret that is deleted', () => {
+  it('goes with all its versions, is told, and may be made again', async () => {
+    const name = fresh('db');
+    await apply(name, { keys: ['password'] });
+    await call('PUT', `/api/v1/secrets/resources/${name}`, { values: { user: 'app' } });
+    const gone = await deleted(name);
+    expect([gone.status, gone.body.version, gone.body.removed]).toEqual([200, 2, ['keys[user]']]);
+    expect((await deleted(name)).body.code).toBe('secret_not_found');
+    const events = await call('GET', `/api/v1/events?kind=secret.deleted&subject=resources/${name}`);
+    expect(events.body).toMatchObject([{ details: { version: 2, keys: ['user'] } }]);
+    const audit = await call('GET', '/api/v1/audit?limit=1000');
+    expect(JSON.stringify(audit.body)).toContain('secret.deleted');
+    expect((await apply(name, { keys: ['password'] })).body).toMatchObject({
+      version: 1,
+      minted: ['password'],
+    });
+  });
+
+  it('is refused while it is needed, by all of them, and nothing is changed by that', async () => {
+    const name = fresh('db');
+    await apply(name, { keys: ['password'] });
+    const [web, dump] = [fresh('web'), fresh('dump')];
+    await deploy(web, entry(name));
+    await call('POST', '/api/v1/jobs', { name: dump, image: IMAGE, schedule: '0 3 * * *', ...entry(name) });
+    const refused = await deleted(name);
+    expect([refused.status, refused.body.code]).toEqual([409, 'secret_in_use']);
+    expect(refused.body.why).toContain(`the job ${dump} (DB), ${web} (DB)`);
+    await call('DELETE', `/api/v1/jobs/${dump}`);
+    await call('PUT', `/api/v1/deployments/${web}`, { secrets: [] });
+    // Until its rollout has ended it may be returned to.
+    await eventually(
+      () => deleted(name),
+      ({ status }) => status === 200,
+    );
+
+    // An earlier revision that refers to it can be asked for, and says what is missing.
+    const back = await call('POST', `/api/v1/deployments/${web}/rollback`, { version: 1 });
+    expect(back.status).toBe(200);
+    expect(back.body.warnings.map(({ code }: { code: string }) => code)).toContain('secret_missing');
+  });
+
+  it('is never taken from under a reference that is written at the same moment', async () => {
+    const ends = { kept: 0, missed: 0 };
+    for (let round = 0; round < 12; round += 1) {
+      const name = fresh('race');
+      await apply(name, { keys: ['password'] });
+      const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+      const [made, gone] = await Promise.all([
+        deploy(name, entry(name)),
+        pause(round % 10).then(() => deleted(name)),
+      ]);
+      expect(made.status, JSON.stringify(made.body)).toBe(201);
+      const isTold = made.body.warnings.some(({ code }: { code: string }) => code === 'secret_missing');
+      expect([gone.status, isTold]).toEqual(isTold ? [200, true] : [409, false]);
+      ends[isTold ? 'missed' : 'kept'] += 1;
+    }
+    expect(ends.kept + ends.missed).toBe(12);
   });
 });

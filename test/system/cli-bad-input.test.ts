@@ -186,7 +186,12 @@ const ROWS: Readonly<Record<string, Row>> = {
     valid: ['deployments/web', '--generate', 'key'],
     wrong: [['elsewhere/web', '--generate', 'key'], 'secret_path_namespace', 1],
   },
-  'secret list': { valid: [], wrong: format() },
+  'secret list': { valid: ['--unreferenced'], wrong: format() },
+  'secret delete': {
+    valid: ['deployments/none', '-y'],
+    missing: 'secret_not_found',
+    wrong: [['none', '-y'], 'is not the path of a secret', 2],
+  },
   'secret show': {
     valid: ['deployments/none'],
     missing: 'secret_not_found',

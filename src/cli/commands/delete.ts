@@ -4,9 +4,20 @@ import { confirmDeletion, YES_OPTION } from '../confirmation.ts';
 import { EXIT } from '../exit-code.ts';
 import { type Failure, usage } from '../failure.ts';
 import { resourceOf, RESOURCES } from '../resources/index.ts';
+import { deleteSecret } from '../secret-path.ts';
 import { deleteVolume } from '../volumes.ts';
 
-const DELETABLE = ['deployment', 'job', 'network', 'node', 'tenant', 'token', 'backup', 'volume'] as const;
+const DELETABLE = [
+  'deployment',
+  'job',
+  'network',
+  'node',
+  'secret',
+  'tenant',
+  'token',
+  'backup',
+  'volume',
+] as const;
 
 /** Where it is not simply gone. A volume is, once its nodes have removed the bytes. */
 const DONE: Partial<Record<(typeof DELETABLE)[number], string>> = {
@@ -20,7 +31,7 @@ export const remove: CommandBody = {
   ],
   parameters: [
     { term: '<kind>', description: `One of: ${DELETABLE.join(', ')}.`, values: DELETABLE },
-    { term: '[name...]', description: 'One or more names; ids of tokens and backups.' },
+    { term: '[name...]', description: 'One or more names; ids of tokens and backups, paths of secrets.' },
   ],
   options: [YES_OPTION, ...REMOTE_OPTIONS],
   examples: [
@@ -52,6 +63,7 @@ const REMOVALS: Readonly<Record<(typeof DELETABLE)[number], Remove>> = {
   job: (client, name) => client.record('DELETE /api/v1/jobs/{name}', named(name)),
   network: (client, name) => client.record('DELETE /api/v1/networks/{name}', named(name)),
   node: (client, name) => client.record('DELETE /api/v1/nodes/{name}', named(name)),
+  secret: deleteSecret,
   tenant: (client, tenant) => client.record('DELETE /api/v1/tenants/{tenant}', { params: { tenant } }),
   token: (client, id) => client.record('DELETE /api/v1/tokens/{id}', { params: { id } }),
   backup: (client, id) => client.record('DELETE /api/v1/backups/{id}', { params: { id } }),

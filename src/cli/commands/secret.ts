@@ -11,11 +11,11 @@ import { usage } from '../failure.ts';
 import { textOf } from '../fields.ts';
 import { type Listing, outputFormat, printList, printRecord } from '../output.ts';
 import { alterationLines } from '../plan-view.ts';
-import { listCommand } from '../record-commands.ts';
+import { deleteCommand, printFound } from '../record-commands.ts';
 import type { SecretConsumer } from '../records.ts';
 import { resourceOf } from '../resources/index.ts';
 import { field } from '../resources/resource.ts';
-import { secretParams } from '../secret-path.ts';
+import { deleteSecret, secretParams } from '../secret-path.ts';
 import type { Session } from '../session.ts';
 import { timeoutOf, waitUntilHealthy } from '../waiting.ts';
 import { WAIT_OPTIONS } from './apply.ts';
@@ -313,6 +313,43 @@ const rotate: Subcommand = {
   },
 };
 
+const list: Subcommand = {
+  name: 'list',
+  aliases: ['ls'],
+  summary: 'List secrets and who refers to them',
+  description: [
+    'Lists every document of the tenant with its keys and who refers to it, and every path that is referenced without being there. Never a value.',
+  ],
+  options: [
+    { flags: '--unreferenced', description: 'Only those that nothing refers to.' },
+    OUTPUT_OPTION,
+    ...REMOTE_OPTIONS,
+  ],
+  examples: [
+    { line: 'berth secret list', what: 'what there is, what is missing, who reads it' },
+    { line: 'berth secret list --unreferenced', what: 'what may be deleted' },
+  ],
+  run: async (session, { options }) => {
+    const format = outputFormat(options);
+    const query = options.flag('unreferenced') ? { unreferenced: true } : {};
+    const found = await session.client(options).list('GET /api/v1/secrets', { query });
+    await printFound(session, resourceOf('secrets'), found, format);
+    return EXIT.ok;
+  },
+};
+
+const remove = deleteCommand({
+  kind: 'secret',
+  parameter: PATH,
+  remove: deleteSecret,
+  and: 'all its versions',
+  summary: 'Delete a secret that nothing refers to',
+  description: [
+    'Deletes a document with all its versions, beyond recovery. It is refused while anything refers to it, and the refusal names who does.',
+  ],
+  examples: [{ line: 'berth secret delete resources/db', what: 'once nobody reads it' }],
+});
+
 export const secret: CommandBody = {
   description: [
     'Credentials live in the secrets store of the control plane; deployments hold references to them, and containers get the values as environment variables. No command and no role can read a value back.',
@@ -323,13 +360,7 @@ export const secret: CommandBody = {
   ],
   subcommands: [
     write,
-    listCommand('secrets', {
-      summary: 'List referenced secrets',
-      description: [
-        "Lists every path that the tenant's deployments reference, whether it exists, and who reads it.",
-      ],
-      examples: [{ line: 'berth secret list', what: 'what is referenced, and what is missing' }],
-    }),
+    list,
     {
       name: 'show',
       summary: 'Show keys and versions of a document, never values',
@@ -349,5 +380,6 @@ export const secret: CommandBody = {
     consumers,
     rotate,
     hooksCommand,
+    remove,
   ],
 };

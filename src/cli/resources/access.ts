@@ -64,24 +64,34 @@ const EXISTS: ReadonlyMap<unknown, string> = new Map([
   [null, 'denied'],
 ]);
 
+const NAMED_CONSUMERS = 3;
+
+/** Who refers to it, the first few by name. */
+function consumersText({ consumers = [] }: Secret): string {
+  const names = consumers.map(({ deployment, job, ingress }) => {
+    const owner = job === undefined ? textOf(deployment) : `job/${job}`;
+    return ingress === undefined ? owner : `${owner} (tls of ${ingress})`;
+  });
+  const distinct = [...new Set(names)];
+  const more = distinct.length - NAMED_CONSUMERS;
+  const shown = distinct.slice(0, NAMED_CONSUMERS).join(', ');
+  if (shown === '') return '-';
+  return more > 0 ? `${shown} and ${more} more` : shown;
+}
+
 export const secrets: Resource<Secret> = {
   name: 'secrets',
   aliases: ['secret'],
   nameOf: (record) => `secret/${textOf(record.path)}`,
-  nothing:
-    'no deployment references a secret yet, and only those that are referenced are listed; berth secret show PATH finds every one',
-  list: (client) => client.list('GET /api/v1/secrets/resources'),
-  one: async (client, name) => {
-    const record = await client.record('GET /api/v1/secrets/{namespace}/{name}', secretParams(name));
-    // Who reads it is known of those that are referenced; of the others nobody does.
-    const referenced = await client.list('GET /api/v1/secrets/resources');
-    return { ...record, consumers: referenced.find(({ path }) => path === name)?.consumers ?? 0 };
-  },
+  nothing: 'no secrets',
+  next: 'berth secret write NAMESPACE/NAME --key KEY',
+  list: (client) => client.list('GET /api/v1/secrets'),
+  one: (client, name) => client.record('GET /api/v1/secrets/{namespace}/{name}', secretParams(name)),
   columns: [
     field('PATH', (one) => one.path),
     { header: 'EXISTS', cell: (record) => EXISTS.get(record.exists) ?? 'yes' },
     { header: 'KEYS', cell: (record) => (record.keys ?? []).join(',') },
     field('VERSION', (one) => one.version),
-    { header: 'CONSUMERS', cell: (record) => textOf(record.consumers) },
+    { header: 'CONSUMERS', cell: consumersText },
   ],
 };

@@ -2,6 +2,7 @@ import { deploymentWritten } from '../contract/answers/deployment.ts';
 import {
   credentialHooked,
   credentialRotated,
+  listedSecret,
   referencedSecret,
   secret,
   secretApplied,
@@ -51,6 +52,33 @@ const NOT_OF_DOCUMENTS: ReadonlySet<string> = new Set([
 ]);
 
 export const SECRETS = {
+  list: operation({
+    method: 'GET',
+    path: '/api/v1/secrets',
+    summary: 'List the secret documents of the tenant, by path, with who refers to them; never a value',
+    tag: 'Secrets',
+    permission: 'secrets.read',
+    tenant: 'credential',
+    query: {
+      ...LIST_QUERY,
+      unreferenced: {
+        description: 'Only those that nothing refers to.',
+        schema: { type: 'boolean', default: false },
+      },
+    },
+    codes: [
+      'secrets_sealed',
+      'secrets_store_forbidden',
+      'secrets_store_unavailable',
+      'secrets_store_unusable',
+    ],
+    success: {
+      status: 200,
+      description:
+        'Documents, and what is referenced without being there; the next page is in the Link header.',
+      answer: listOf(listedSecret),
+    },
+  }),
   listReferenced: operation({
     method: 'GET',
     path: '/api/v1/secrets/resources',
@@ -149,6 +177,27 @@ export const SECRETS = {
       description: 'Keys and versions, never values.',
       answer: secret,
     },
+  }),
+  remove: operation({
+    method: 'DELETE',
+    path: '/api/v1/secrets/{namespace}/{name}',
+    summary: 'Delete a secret document with all its versions, unless something refers to it',
+    tag: 'Secrets',
+    permission: 'secrets.write',
+    tenant: 'credential',
+    codes: [
+      'secret_path_namespace',
+      'secret_path_name',
+      'secret_not_found',
+      'secret_in_use',
+      'revision_mismatch',
+      'header_invalid',
+      'secrets_sealed',
+      'secrets_store_forbidden',
+      'secrets_store_unavailable',
+      'secrets_store_unusable',
+    ],
+    success: { status: 200, description: 'Deleted; its last keys and version.', answer: secretWritten },
   }),
   rotate: operation({
     method: 'POST',

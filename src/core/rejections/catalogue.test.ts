@@ -66,7 +66,7 @@ const FROZEN = {
       job_already_running job_not_running
       network_already_exists network_in_use network_node_mismatch node_already_enrolled node_in_use node_key_not_renewed quota_exceeded rotation_hook_failed rotation_rollout_incomplete
       rotation_whole_credential
-      secret_rotation_in_progress
+      secret_in_use secret_rotation_in_progress
       tenant_already_exists tenant_in_use volume_already_exists volume_in_use volume_not_replicated volume_promote_refused
       volume_replica_conflict volume_residency_conflict
     412: plan_outdated revision_mismatch

@@ -13,6 +13,18 @@ export const secretMaterialCodes = entries({
     corrected: 'PUT /api/v1/secrets/resources/db\n\n{ "generate": { "keys": ["password"] } }',
     origin: '7.3',
   },
+  secret_in_use: {
+    status: 409,
+    field: 'name',
+    title: 'Something refers to the secret document.',
+    cause:
+      'A deployment, a canary, a job, a certificate of the ingress or a rotation that is under way needs it: without the document no container of theirs could be created again. What an instance still runs, and what a rollout may return to by itself, counts too; an earlier revision that somebody may roll back to does not.',
+    accepted:
+      'a document that nothing refers to (GET /api/v1/secrets?unreferenced=true); the rejection names who does',
+    failing: 'DELETE /api/v1/secrets/resources/db   while a deployment refers to it',
+    corrected: 'DELETE /api/v1/secrets/resources/database',
+    origin: 'extension',
+  },
   secret_values_in_document: {
     status: 422,
     field: 'values',

@@ -159,6 +159,24 @@ export class CredentialWrites {
     };
   }
 
+  /** The document with all its versions: our own store's goes with the commit, a remote one is gone when this answers. */
+  async planRemoval(
+    tenant: TenantStore,
+    path: SecretPath,
+  ): Promise<Pick<PlannedWrites, 'include'> | SecretFailure> {
+    const stored = credentialOf(tenant, path);
+    const own = isEmbedded(this.#store) ? await this.#store.planRemoval(tenant.tenantId, path) : undefined;
+    const outcome = own ?? (await this.#store.remove(tenant.tenantId, path));
+    if (!outcome.ok) return outcome;
+    return {
+      include: (transaction) => {
+        if (own?.ok) transaction.include(own.parts);
+        transaction.expect('credentials', credentialId(path), stored);
+        if (stored !== undefined) transaction.delete('credentials', credentialId(path));
+      },
+    };
+  }
+
   #request(request: object): Request {
     const known = this.#requests.get(request);
     if (known !== undefined) return known;

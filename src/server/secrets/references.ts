@@ -198,15 +198,22 @@ export class SecretReferences {
   }
 
   consumers(tenantId: TenantId, label: string): readonly SecretConsumer[] {
-    const listed = new Map<string, SecretConsumer>();
-    for (const { consumers } of this.#readings(tenantId, label)) {
-      // A canary mostly reads what its deployment reads.
-      for (const one of consumers) {
-        const key = sortKey(one);
-        if (!listed.has(key)) listed.set(key, one);
-      }
-    }
-    return [...listed.values()].sort((a, b) => (sortKey(a) < sortKey(b) ? -1 : 1));
+    return distinct(this.#readings(tenantId, label));
+  }
+
+  /** Who refers to this very document. */
+  consumersOf(tenantId: TenantId, { namespace, label }: SecretPath): readonly SecretConsumer[] {
+    return distinct(this.#readings(tenantId, label).filter((reading) => reading.namespace === namespace));
+  }
+
+  /** Every document that something refers to, there or not. */
+  referenced(tenantId: TenantId): readonly SecretPath[] {
+    return [...(this.#tenants.get(tenantId) ?? [])].flatMap(([label, readings]) =>
+      [...new Set([...readings.values()].map(({ namespace }) => namespace))].map((namespace) => ({
+        namespace,
+        label,
+      })),
+    );
   }
 
   /** The instances that were given something of the document, whether or not their workload still reads it. */
@@ -229,6 +236,18 @@ export class SecretReferences {
       })
       .sort((a, b) => (a.label < b.label ? -1 : 1));
   }
+}
+
+function distinct(readings: readonly Reading[]): readonly SecretConsumer[] {
+  const listed = new Map<string, SecretConsumer>();
+  for (const { consumers } of readings) {
+    // A canary mostly reads what its deployment reads.
+    for (const one of consumers) {
+      const key = sortKey(one);
+      if (!listed.has(key)) listed.set(key, one);
+    }
+  }
+  return [...listed.values()].sort((a, b) => (sortKey(a) < sortKey(b) ? -1 : 1));
 }
 
 /** To containers. */

@@ -124,7 +124,11 @@ export interface TenantRecords {
   /** Written by `agents`, gone with the network */
   'network-observations': NetworkObservation;
   /** All references to one credential use one namespace */
-  'secret-labels': { readonly namespace: string };
+  'secret-labels': {
+    readonly namespace: string;
+    /** A document of this label is about to go; whoever refers to it waits for that. */
+    readonly deleting?: string;
+  };
   credentials: CredentialRecord;
   /** Written by `agents` before the material is sent, gone with the instance */
   'secret-deliveries': SecretDeliveries;

@@ -1,5 +1,6 @@
 import type { Json } from '../../support/harness/api-client.ts';
 import {
+  type Ask,
   ask,
   type Case,
   DEPLOYMENTS,
@@ -49,6 +50,16 @@ function overwritten(body: Json) {
     return { method: 'PUT', path: `/api/v1/secrets/resources/${label}`, options: { body } };
   };
 }
+
+/** DELETE of a document of its own, which the given fields of a deployment refer to. */
+const deletion =
+  (fields?: (path: string) => Json): Ask =>
+  async (stage) => {
+    const path = `resources/${stage.fresh()}`;
+    await stage.call('PUT', `/api/v1/secrets/${path}`, { body: { values: { a: 'b' } } });
+    if (fields !== undefined) await stored(stage, fields(path));
+    return { method: 'DELETE', path: `/api/v1/secrets/${path}` };
+  };
 
 /** References. */
 export const secretCases: readonly Case[] = [
@@ -243,6 +254,37 @@ export const secretCases: readonly Case[] = [
     'consumers of a name that no path has': ask('GET', '/api/v1/secrets/resources/Not_A_Label/consumers'),
     'consumers of an encoded slash': ask('GET', '/api/v1/secrets/resources/a%2fb/consumers'),
     'consumers of dots': ask('GET', '/api/v1/secrets/resources/%2e%2e%2fb/consumers'),
+  }),
+  ...refused('secret_in_use', 'name', {
+    'a deployment': deletion((path) => ({ secrets: [{ name: 'DB', vault_path: path }] })),
+    'a certificate': deletion((path) => ({
+      ingress: [{ host: 'in-use.example.com', port: 8080, tls: { vault_path: path } }],
+    })),
+    'a job': async (stage) => {
+      const asked = await deletion()(stage);
+      const body = {
+        name: stage.fresh('job'),
+        image: stage.image,
+        schedule: '0 3 * * *',
+        secrets: [{ name: 'DB', vault_path: asked.path.replace('/api/v1/secrets/', '') }],
+      };
+      await stage.call('POST', '/api/v1/jobs', { body });
+      return asked;
+    },
+    'a rotation': async (stage) => {
+      const asked = await deletion()(stage);
+      await stage.call('POST', `${asked.path}/rotate`, { body: { phase: 'stage', values: { a: 'c' } } });
+      return asked;
+    },
+  }),
+  ...inside('secret_in_use', { 'nobody refers to it': deletion() }),
+  ...refused('secret_not_found', 'name', {
+    'a deletion': ask('DELETE', '/api/v1/secrets/resources/gone'),
+    'a deletion of what was deleted': async (stage) => {
+      const asked = await deletion()(stage);
+      await stage.call(asked.method, asked.path);
+      return asked;
+    },
   }),
   ...refused('secret_path_namespace', 'secrets[0].vault_path', {
     'another namespace': entry({ vault_path: 'other/db' }),

@@ -66,6 +66,24 @@ export const referencedSecret = shape({
   },
 });
 
+export const listedSecret = shape({
+  type: 'object',
+  named: 'ListedSecret',
+  fields: {
+    name: text,
+    namespace: text,
+    path: text,
+    exists: {
+      ...nullable(flag),
+      description: 'False: it is referenced and was never written. Null when nobody may look.',
+    },
+    keys: texts,
+    version: integer,
+    consumers: { ...listOf(secretConsumer), description: 'Empty: nothing refers to it.' },
+    problem: optional(text),
+  },
+});
+
 export const secret = shape({
   type: 'object',
   named: 'Secret',
@@ -78,6 +96,7 @@ export const secret = shape({
     version: integer,
     createdAt: optional(time),
     versions: listOf({ type: 'object', fields: { version: integer, createdAt: time } }),
+    consumers: { ...listOf(secretConsumer), description: 'Who refers to it.' },
     nextPhase: { type: 'string', values: PHASES, description: 'Of its rotation.' },
     hooks: optional(hooks),
     hookRuns: optional(listOf(hookRun)),

@@ -1,5 +1,4 @@
-import { type Answer, exactly } from '../../../core/schema/shape.ts';
-import type { referencedSecret } from '../../../core/contract/answers/secret.ts';
+import { exactly } from '../../../core/schema/shape.ts';
 import { ownerField } from '../../../core/model/owner.ts';
 import type { SecretPath } from '../../../core/model/secret-path.ts';
 import type { AnswerOf } from '../../../core/operations/operation.ts';
@@ -9,15 +8,15 @@ import { checkResourceName } from '../../../core/rules/secrets/path.ts';
 import type { Admission } from '../../writes/admission.ts';
 import { applySecret, secretRejections } from '../../writes/secrets/apply-secret.ts';
 import { setHooks } from '../../writes/secrets/credential-hooks.ts';
+import { deleteSecret } from '../../writes/secrets/delete-secret.ts';
 import { rotateCredential } from '../../writes/secrets/rotate-credential.ts';
 import { rotateSecrets } from '../../writes/secrets/rotate-secrets.ts';
 import { readSecretMetadata, writeSecret } from '../../writes/secrets/write-secret.ts';
-import { secretFailureRejection } from '../../writes/secrets/credential-facts.ts';
-import { booleanParameter, pageOf, pageReply, pageRequest } from '../paging.ts';
-import { type ReplyTo, type RequestFor, type Route, serve } from '../route.ts';
+import { booleanParameter } from '../paging.ts';
+import { type Route, serve } from '../route.ts';
+import { listReferenced, listSecrets } from './secret-lists.ts';
 import { fullReply, guardedReply, versionReply, writeReply } from '../write-reply.ts';
 
-const asReferenced = exactly<Answer<typeof referencedSecret>>();
 const asConsumers = exactly<AnswerOf<typeof SECRETS.listConsumers>>();
 
 function pathOf({
@@ -28,51 +27,9 @@ function pathOf({
   return { namespace: params.namespace, label: params.name };
 }
 
-async function listReferenced(
-  admission: Admission,
-  { store, query }: RequestFor<typeof SECRETS.listReferenced>,
-): Promise<ReplyTo<typeof SECRETS.listReferenced>> {
-  const page = pageRequest(query);
-  if (isRejection(page)) return page;
-  const { secrets } = admission;
-  const read = pageOf(page, secrets.references.paths(store.tenantId), ({ label }) => label);
-  const known = new Map<string, { readonly keys: readonly string[]; readonly version: number }>();
-  const denied = new Map<string, string>();
-  for (const namespace of new Set(read.map((entry) => entry.namespace))) {
-    const labels = read.filter((entry) => entry.namespace === namespace).map(({ label }) => label);
-    const described = await secrets.store.describe(store.tenantId, namespace, labels);
-    if (!described.ok) return secretFailureRejection(described, 'name');
-    for (const [label, document] of described.documents) known.set(label, document);
-    for (const [label, { message }] of described.denied ?? []) denied.set(label, message);
-  }
-  const described = read.map(({ label, namespace, consumers }) => {
-    const document = known.get(label);
-    const path = `${namespace}/${label}`;
-    const problem = denied.get(label);
-    return {
-      name: label,
-      namespace,
-      path,
-      // The policy hides it: whether it exists is unknown.
-      exists: problem === undefined ? document !== undefined : null,
-      keys: document?.keys ?? [],
-      version: document?.version ?? 0,
-      consumers,
-      ...(problem === undefined ? {} : { problem }),
-    };
-  });
-  return pageReply(
-    page,
-    SECRETS.listReferenced.path,
-    query,
-    described,
-    ({ name }) => name,
-    (entry) => asReferenced(entry),
-  );
-}
-
 export function secretRoutes(admission: Admission): Route[] {
   return [
+    serve(SECRETS.list, (request) => listSecrets(admission, request)),
     serve(SECRETS.listReferenced, (request) => listReferenced(admission, request)),
     serve(SECRETS.listConsumers, ({ store, params }) => {
       const name = params.name;
@@ -106,6 +63,9 @@ export function secretRoutes(admission: Admission): Route[] {
     ),
     serve(SECRETS.read, async (request) =>
       versionReply(await readSecretMetadata(admission, request.caller, pathOf(request))),
+    ),
+    serve(SECRETS.remove, (request) =>
+      guardedReply(request, (ifMatch) => deleteSecret(admission, request.caller, pathOf(request), ifMatch)),
     ),
     serve(SECRETS.rotate, async (request) =>
       writeReply(await rotateCredential(admission, request.caller, pathOf(request), request.body)),

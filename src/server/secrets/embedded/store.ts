@@ -1,6 +1,6 @@
 import type { TenantId } from '../../../core/model/ids.ts';
 import { type SecretPath, secretPathText } from '../../../core/model/secret-path.ts';
-import { type Kv, KvUnavailableError } from '../../store/kv.ts';
+import { type Commit, type Kv, KvUnavailableError } from '../../store/kv.ts';
 import {
   documentsPrefix,
   headKey,
@@ -49,8 +49,16 @@ export interface EmbeddedSecrets extends SecretsStore {
     tenant: TenantId,
     writes: readonly PlannedWrite[],
   ): Promise<WritePlan | SecretConflict | SecretFailure>;
+  /** Like `remove`, but the caller commits. */
+  planRemoval(tenant: TenantId, path: SecretPath): Promise<RemovalPlan | SecretFailure>;
   /** Root key rotation. May be stopped and run again at any point; the retired key may go when nothing is blocked. */
   rewrapTenantKeys(tenants: Iterable<TenantId>): Promise<RewrapSummary>;
+}
+
+/** To be joined into the caller's commit, which fails when the document was written meanwhile. */
+export interface RemovalPlan {
+  readonly ok: true;
+  readonly parts: Required<Pick<Commit, 'guards' | 'deletes'>>;
 }
 
 const MIN_KEEP = 10;
@@ -142,6 +150,18 @@ export function createEmbeddedSecrets(options: EmbeddedSecretsOptions): Embedded
         await kv.commit({ deletes: [headKey(tenant, path), ...entries.map((entry) => entry.key)] });
         await deletePrefix(versionPrefix(tenant, path));
         return { ok: true };
+      }),
+
+    planRemoval: (tenant, path) =>
+      answered(async () => {
+        unsealed(rootKeys());
+        const key = headKey(tenant, path);
+        const [head, { entries }] = await Promise.all([
+          kv.get(key),
+          kv.range(versionPrefix(tenant, path), { limit: DELETE_BATCH }),
+        ]);
+        const guards = [{ key, modRevision: head?.modRevision ?? 0 }];
+        return { ok: true, parts: { guards, deletes: [key, ...entries.map((entry) => entry.key)] } };
       }),
 
     destroyTenant: (tenant) =>

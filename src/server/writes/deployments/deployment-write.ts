@@ -41,6 +41,7 @@ import { scaledWarnings, withinStoredPolicy } from './scaled-replicas.ts';
 import { type PlannedMaterial, planMaterial } from '../secrets/secret-material.ts';
 import {
   claimLabels,
+  type KnownDocuments,
   knownKeys,
   referenceWarnings,
   rotatingCollision,
@@ -138,6 +139,8 @@ export interface AdmittedSpec extends Pinned {
   readonly spec: DeploymentSpec;
   readonly warnings: readonly Warning[];
   readonly material: PlannedMaterial;
+  /** Absent: no secret was judged. */
+  readonly known?: KnownDocuments;
 }
 
 /** What the stateful rules of secrets read; an update without one of them does not ask the secrets store. */
@@ -188,6 +191,7 @@ export async function admitSpec(
     ...pinOf(image.imageDigest),
     warnings: [...image.warnings, ...warnings(admission, caller, spec), ...missing],
     material,
+    ...(known && { known }),
   };
 }
 
@@ -195,13 +199,13 @@ export async function admitSpec(
 export async function completeWrite(
   admission: Admission,
   caller: Caller,
-  { spec, material }: AdmittedSpec,
+  { spec, material, known }: AdmittedSpec,
   before: DeploymentSpec | undefined,
   alterations: readonly Alteration[],
   transaction: Transaction,
 ): Promise<Rejection | undefined> {
   guardDependencies(caller, spec, before, transaction);
-  const split = claimLabels(admission.secrets, caller.tenant, spec, transaction);
+  const split = await claimLabels(admission.secrets, caller.tenant, spec, transaction, known);
   if (split) return split;
   const failed = await material.apply();
   if (failed) return failed;

@@ -125,7 +125,7 @@ export async function attemptJobWrite(
   const transaction = jobTransaction(admission, caller, record, previous);
   claimVolumes(tenant, workload.name, { before, after: workload }, transaction);
   if (plan) guardPlan(tenant, workload.name, plan.actions, transaction);
-  const split = claimLabels(admission.secrets, tenant, workload, transaction);
+  const split = await claimLabels(admission.secrets, tenant, workload, transaction, known);
   if (split) return split;
   const failed = await material.apply();
   if (failed) return failed;

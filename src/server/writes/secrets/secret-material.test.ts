@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { DeploymentDraft, SecretEntryDraft } from '../../../core/contract/deployment-body.ts';
 import type { DeploymentRecord, DeploymentSpec } from '../../../core/model/deployment.ts';
 import type { TenantId } from '../../../core/model/ids.ts';
@@ -13,8 +13,10 @@ import { createMemoryKv } from '../../store/memory.ts';
 import { Store, type TenantStore } from '../../store/store.ts';
 import { StoreView } from '../../store/view.ts';
 import type { SecretAdmission } from './credential-facts.ts';
+import { DeletionMark } from './secret-deletions.ts';
 import { planMaterial } from './secret-material.ts';
 import { claimLabels, secretRejection } from './secret-references.ts';
+import { usersOf } from './secret-users.ts';
 
 const TENANT = '00000000-0000-4000-8000-000000000001' as TenantId;
 const DB = { namespace: 'resources', label: 'db' };
@@ -133,10 +135,10 @@ describe('material in a deployment write', () => {
   });
 });
 
-function deploymentTransaction(name: string, vault_path: string) {
+async function deploymentTransaction(name: string, vault_path: string) {
   const spec = { ...specOf(draftOf({ vault_path })), name, secretsVersion: 0 };
   const transaction = tenant.transaction().put('deployments', name, { spec } as unknown as DeploymentRecord);
-  return { transaction, split: claimLabels(secrets, tenant, spec, transaction)?.code };
+  return { transaction, split: (await claimLabels(secrets, tenant, spec, transaction))?.code };
 }
 
 describe('rules that need stored state', () => {
@@ -144,22 +146,62 @@ describe('rules that need stored state', () => {
     (await secretRejection(secrets, tenant, draft, specOf(draft), previous))?.code;
 
   it('one label has one namespace in the tenant', async () => {
-    await tenant.commit(deploymentTransaction('other', 'resources/db').transaction);
+    await tenant.commit((await deploymentTransaction('other', 'resources/db')).transaction);
     expect(await refuse(draftOf({}))).toBeUndefined();
     expect(await refuse(draftOf({ vault_path: 'deployments/db' }))).toBe('secret_path_namespace_split');
     expect(await refuse({ ...draftOf({ vault_path: 'deployments/db' }), name: 'other' })).toBeUndefined();
   });
 
   it('two writes at once cannot both be right about a label', async () => {
-    const [a, b] = [deploymentTransaction('a', 'resources/db'), deploymentTransaction('b', 'deployments/db')];
+    const a = await deploymentTransaction('a', 'resources/db');
+    const b = await deploymentTransaction('b', 'deployments/db');
     expect((await tenant.commit(a.transaction)).ok).toBe(true);
     expect((await tenant.commit(b.transaction)).ok).toBe(false);
   });
 
   it('a write that came while this one waited is seen when the label is claimed', async () => {
     expect(await refuse(draftOf({ vault_path: 'deployments/db' }))).toBeUndefined();
-    await tenant.commit(deploymentTransaction('other', 'resources/db').transaction);
-    expect(deploymentTransaction('web', 'deployments/db').split).toBe('secret_path_namespace_split');
+    await tenant.commit((await deploymentTransaction('other', 'resources/db')).transaction);
+    expect((await deploymentTransaction('web', 'deployments/db')).split).toBe('secret_path_namespace_split');
+  });
+
+  it('a reference and a deletion at the same moment: one of them is decided again', async () => {
+    const mark = new DeletionMark(tenant, 'db');
+    const late = await deploymentTransaction('late', 'resources/db');
+    expect(await mark.put('resources')).toBe(true);
+    expect((await tenant.commit(late.transaction)).ok).toBe(false);
+    await mark.remove();
+    expect(tenant.get('secret-labels', 'db')).toBeUndefined();
+
+    await tenant.commit((await deploymentTransaction('early', 'resources/db')).transaction);
+    const second = new DeletionMark(tenant, 'db');
+    expect(await second.put('resources')).toBe(true);
+    expect(usersOf(secrets, tenant, DB)).toEqual(['early (S0)']);
+    await second.remove();
+    expect(tenant.get('secret-labels', 'db')?.record).toEqual({ namespace: 'resources' });
+  });
+
+  it('a reference waits for a deletion that goes on, and takes over a mark that was left behind', async () => {
+    vi.useFakeTimers();
+    try {
+      const mark = new DeletionMark(tenant, 'db');
+      await mark.put('resources');
+      const waiting = deploymentTransaction('web', 'resources/db');
+      await vi.advanceTimersByTimeAsync(200);
+      await mark.remove();
+      await vi.advanceTimersByTimeAsync(200);
+      expect((await waiting).split).toBe('secrets_store_unavailable');
+
+      await mark.put('resources');
+      const over = deploymentTransaction('web', 'resources/db');
+      await vi.advanceTimersByTimeAsync(11_000);
+      expect((await tenant.commit((await over).transaction)).ok).toBe(true);
+      const deletion = tenant.transaction();
+      mark.include(deletion, 'resources');
+      expect((await tenant.commit(deletion)).ok).toBe(false);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   it('keys of stored documents count as delivered', async () => {

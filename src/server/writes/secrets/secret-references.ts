@@ -1,6 +1,7 @@
 import type { DeploymentDraft } from '../../../core/contract/deployment-body.ts';
 import type { Warning } from '../../../core/model/announcement.ts';
 import type { DeploymentSpec, Workload } from '../../../core/model/deployment.ts';
+import { servedIngress } from '../../../core/model/ingress.ts';
 import { overlapOf } from '../../../core/model/rotation-phase.ts';
 import { type SecretPath, secretPathText, splitSecretPath } from '../../../core/model/secret-path.ts';
 import type { VolumeType } from '../../../core/model/volume.ts';
@@ -15,6 +16,7 @@ import { idOf } from '../../store/record-ids.ts';
 import type { TenantStore } from '../../store/store.ts';
 import type { Transaction } from '../../store/transaction.ts';
 import type { SecretAdmission } from './credential-facts.ts';
+import { awaitDeletions, deletionMoved } from './secret-deletions.ts';
 
 function paths(spec: Pick<Workload, 'secrets'>): readonly SecretPath[] {
   return spec.secrets.flatMap(({ vault_path }) => splitSecretPath(vault_path) ?? []);
@@ -22,6 +24,8 @@ function paths(spec: Pick<Workload, 'secrets'>): readonly SecretPath[] {
 
 export interface KnownDocuments {
   readonly keys: KnownKeys;
+  /** Records of the labels before the store was asked: a deletion since changes them. */
+  readonly labels: ReadonlyMap<string, number>;
   /** False: the store was away, so that nothing is said of what is not in `keys`. */
   readonly isComplete: boolean;
 }
@@ -33,11 +37,16 @@ export async function knownKeys(
   spec: Workload,
 ): Promise<KnownDocuments> {
   const asked = new Map(paths(spec).map((path) => [secretPathText(path), path]));
+  const labels = new Map(paths(spec).map(({ label }) => [label, labelRevision(tenant, label)]));
   const found = await sideBySide(store, asked, (path) => store.metadata(tenant.tenantId, path));
   const known = new Map<string, readonly string[]>();
   for (const [path, metadata] of found.ok ? found.answers : [])
     if (metadata.exists) known.set(path, metadata.keys);
-  return { keys: known, isComplete: found.ok };
+  return { keys: known, labels, isComplete: found.ok };
+}
+
+function labelRevision(tenant: TenantStore, label: string): number {
+  return tenant.get('secret-labels', idOf('secret-labels', label))?.modRevision ?? 0;
 }
 
 function namespacesElsewhere(
@@ -103,26 +112,42 @@ export function rotatingCollision(
   return checkStagedCollisions(draft, keys, staged, 'write');
 }
 
+function certificateLabels(spec: Workload): readonly string[] {
+  return servedIngress(spec).flatMap(({ tls }) =>
+    typeof tls === 'object' ? (splitSecretPath(tls.vault_path)?.label ?? []) : [],
+  );
+}
+
 /**
  * One label, one namespace in a tenant: held by a record of its own, so that two parallel writes cannot both be right.
  * The rule is re-checked in the same moment the record is read, since the registry may have taken seconds to answer.
  */
-export function claimLabels(
+export async function claimLabels(
   secrets: SecretAdmission,
   tenant: TenantStore,
   spec: Workload,
   transaction: Transaction,
-): Rejection | undefined {
+  known?: KnownDocuments,
+): Promise<Rejection | undefined> {
+  const claims = new Map(paths(spec).map(({ label, namespace }) => [label, namespace]));
+  const labels = [...new Set([...claims.keys(), ...certificateLabels(spec)])];
+  const moved = await awaitDeletions(tenant, labels);
+  if (moved) return moved;
+  // What was said of its documents may not be so any more.
+  for (const [label, revision] of known?.labels ?? [])
+    if (labelRevision(tenant, label) !== revision) return deletionMoved(label);
   const split = checkSplitAcross(spec, namespacesElsewhere(secrets, tenant, spec));
   if (split) return split;
-  const seen = new Set<string>();
-  for (const { namespace, label } of paths(spec)) {
-    if (seen.has(label)) continue;
-    seen.add(label);
+  for (const label of labels) {
     const id = idOf('secret-labels', label);
     const stored = tenant.get('secret-labels', id);
     transaction.expect('secret-labels', id, stored);
-    if (stored?.record.namespace !== namespace) transaction.put('secret-labels', id, { namespace });
+    const namespace = claims.get(label) ?? stored?.record.namespace;
+    // Of a certificate nothing but the deletion is looked at: its label may be used elsewhere.
+    if (namespace === undefined) continue;
+    // A mark that is still there was left behind; without it the deletion, if there still is one, stores nothing.
+    if (stored?.record.namespace !== namespace || stored.record.deleting !== undefined)
+      transaction.put('secret-labels', id, { namespace });
   }
   return undefined;
 }

@@ -2,6 +2,8 @@ import type { secretWriteBody } from '../../../core/contract/secret-bodies.ts';
 import type { Draft } from '../../../core/schema/shape.ts';
 import { generatedKeys, type SecretWriteDraft } from '../../../core/contract/secret-draft.ts';
 import type { Alteration } from '../../../core/model/announcement.ts';
+import type { TenantId } from '../../../core/model/ids.ts';
+import { ownerField } from '../../../core/model/owner.ts';
 import { isDnsLabel, type SecretPath, secretPathText } from '../../../core/model/secret-path.ts';
 import {
   type CredentialRotation,
@@ -22,10 +24,20 @@ import type { Transaction } from '../../store/transaction.ts';
 import { acceptedOf, type Admission, type Caller, commitAttempts, type Outcome } from '../admission.ts';
 import { type IfMatch, revisionRejection } from '../if-match.ts';
 import { hookViews } from './rotation-hooks.ts';
-import { type CredentialFacts, readCredential, secretFailureRejection } from './credential-facts.ts';
+import {
+  type CredentialFacts,
+  readCredential,
+  type SecretAdmission,
+  secretFailureRejection,
+} from './credential-facts.ts';
 import { overwritesAnchored, plannedMaterial, rotationInProgress, sentValues } from './secret-material.ts';
 
 const REGISTRY_HOST = /^(?=.{1,253}$)[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?(?::\d{1,5})?$/;
+
+/** Where documents may be: what the policy grants, and the credentials of registries. */
+export function secretNamespaces(granted: readonly string[]): readonly string[] {
+  return [...granted, REGISTRY_NAMESPACE];
+}
 
 /** Where the document lives: a granted namespace and a DNS label, or a registry's host. */
 export function secretPathRejection(
@@ -45,7 +57,7 @@ export function secretPathRejection(
     return reject('secret_path_namespace', {
       field: 'namespace',
       received: received(namespace),
-      expected: `one of: ${[...namespaces, REGISTRY_NAMESPACE].join(', ')}`,
+      expected: `one of: ${secretNamespaces(namespaces).join(', ')}`,
       why: 'The secrets policy does not grant this namespace.',
     });
   }
@@ -199,6 +211,12 @@ export async function planDocument(
   return { version, transaction };
 }
 
+export function consumerViews({ references }: SecretAdmission, tenantId: TenantId, path: SecretPath) {
+  return references
+    .consumersOf(tenantId, path)
+    .map(({ owner, ...consumer }) => ({ ...ownerField(owner), ...consumer }));
+}
+
 /** What Berth itself knows of the document; nothing, where another hand wrote it and nothing was rotated. */
 function credentialView({ tenant }: Caller, path: SecretPath) {
   const record = credentialOf(tenant, path)?.record;
@@ -209,6 +227,14 @@ function credentialView({ tenant }: Caller, path: SecretPath) {
 
 export function versionsOf({ phase, next, previous }: CredentialRotation) {
   return phase === 'staged' ? { phase, next } : { phase, previous };
+}
+
+export function secretNotFound(path: SecretPath): Rejection {
+  return reject('secret_not_found', {
+    field: 'name',
+    received: received(path.label),
+    why: `The tenant has no secret document at ${secretPathText(path)}.`,
+  });
 }
 
 export async function readSecretMetadata(
@@ -222,11 +248,7 @@ export async function readSecretMetadata(
   if (isRejection(metadata)) return metadata;
   if (!metadata.ok) return secretFailureRejection(metadata, 'name');
   if (!metadata.exists) {
-    return reject('secret_not_found', {
-      field: 'name',
-      received: received(path.label),
-      why: `The tenant has no secret document at ${secretPathText(path)}.`,
-    });
+    return secretNotFound(path);
   }
   const { keys, version, createdAt, versions } = metadata;
   const record = credentialOf(caller.tenant, path)?.record;
@@ -239,6 +261,7 @@ export async function readSecretMetadata(
     version,
     createdAt,
     versions,
+    consumers: consumerViews(admission.secrets, caller.tenant.tenantId, path),
     nextPhase: nextOfCredential(record?.rotation),
     ...(record?.hooks && { hooks: record.hooks }),
     ...(runs.length > 0 && { hookRuns: runs }),
