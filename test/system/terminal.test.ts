@@ -479,7 +479,7 @@ describe('one instance', () => {
     const before = await now();
     const restarted = await berth('restart', 'instance', one).end();
     expect(restarted.code).toBe(0);
-    expect(restarted.err.toString()).toContain('nothing of');
+    expect(restarted.err).toContain('nothing of');
     const after = await eventually(
       'another container in its place',
       now,
