@@ -125,7 +125,7 @@ describe.runIf(LONG_TIER)('a day of the shop', () => {
       const seen = await day.step('rotate', async () => {
         for (const phase of ['stage', 'promote', 'retire'])
           expect(await day.done('secret', 'rotate', CREDENTIAL)).toContain(phase);
-        expect(await day.done('job', 'logs', 'db-revoke')).toContain('shop_a can not log in any more');
+        expect(await day.done('job', 'logs', 'db-revoke')).toContain('can not log in any more');
       });
       expect(seen).toMatchObject(FLAWLESS);
     },
