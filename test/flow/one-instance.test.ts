@@ -1,45 +1,21 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type ControlPlane, startControlPlane } from '../support/harness/control-plane.ts';
 import { eventually } from '../support/eventually.ts';
-import { NodeFlow, type TestTenant } from '../support/harness/node-flow.ts';
-import { WorkingAgent } from '../support/agents/working-agent.ts';
+import type { TestTenant } from '../support/harness/node-flow.ts';
+import { WEB, WebStage } from '../support/harness/web-stage.ts';
+import type { ControlPlane } from '../support/harness/control-plane.ts';
 
-const WEB = '/api/v1/deployments/web';
-
-let plane: ControlPlane;
-let flow: NodeFlow;
+let stage: WebStage;
 let shop: TestTenant;
-let agent: WorkingAgent;
+let plane: ControlPlane;
 
 beforeAll(async () => {
-  plane = await startControlPlane();
-  flow = new NodeFlow(plane);
-  shop = await plane.tenant('shop');
-  agent = new WorkingAgent((await flow.connected('n1', shop)).agent);
-  const body = {
-    name: 'web',
-    image: 'localhost:1/shop/web:1.0.0',
-    replicas: 2,
-    healthCheck: { type: 'exec', command: ['probe'] },
-  };
-  expect((await shop.call('POST', '/api/v1/deployments', body)).status).toBe(201);
-  await running();
+  stage = await WebStage.start();
+  ({ plane, shop } = stage);
 });
-afterAll(async () => {
-  agent.stop();
-  flow.close();
-  await plane.close();
-});
+afterAll(() => stage.close());
 
-const ids = async (): Promise<readonly string[]> =>
-  (await shop.call('GET', `${WEB}/instances`)).body.map(({ id }: { id: string }) => id);
-
-async function running(): Promise<void> {
-  await eventually(
-    async () => (await shop.call('GET', WEB)).body,
-    ({ status }) => status.phase === 'Running' && status.instances.length === 2,
-  );
-}
+const ids = () => stage.ids();
+const running = () => stage.running();
 
 describe('one instance', () => {
   it('is shown with its node and what it runs', async () => {
@@ -156,8 +132,7 @@ describe('an order to one instance', () => {
   it('is refused while its node does not answer, and nothing is ordered', async () => {
     const [first = ''] = await ids();
     const told = (await orders()).length;
-    agent.stop();
-    flow.close();
+    stage.disconnect();
     const { status, body } = await eventually(
       async () => shop.call('POST', `${WEB}/instances/${first}/restart`),
       (answer) => answer.status !== 200,

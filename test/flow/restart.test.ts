@@ -1,42 +1,18 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type ControlPlane, startControlPlane } from '../support/harness/control-plane.ts';
 import { eventually } from '../support/eventually.ts';
-import { NodeFlow, type TestTenant } from '../support/harness/node-flow.ts';
-import { WorkingAgent } from '../support/agents/working-agent.ts';
+import type { TestTenant } from '../support/harness/node-flow.ts';
+import { WEB, WebStage } from '../support/harness/web-stage.ts';
 
-const WEB = '/api/v1/deployments/web';
-
-let plane: ControlPlane;
-let flow: NodeFlow;
+let stage: WebStage;
 let shop: TestTenant;
-let agent: WorkingAgent;
 
 beforeAll(async () => {
-  plane = await startControlPlane();
-  flow = new NodeFlow(plane);
-  shop = await plane.tenant('shop');
-  agent = new WorkingAgent((await flow.connected('n1', shop)).agent);
-  const body = {
-    name: 'web',
-    image: 'localhost:1/shop/web:1.0.0',
-    replicas: 2,
-    healthCheck: { type: 'exec', command: ['probe'] },
-  };
-  expect((await shop.call('POST', '/api/v1/deployments', body)).status).toBe(201);
-  await eventually(ids, (now) => now.length === 2);
-  await eventually(
-    async () => (await shop.call('GET', WEB)).body,
-    ({ status }) => status.phase === 'Running',
-  );
+  stage = await WebStage.start();
+  ({ shop } = stage);
 });
-afterAll(async () => {
-  agent.stop();
-  flow.close();
-  await plane.close();
-});
+afterAll(() => stage.close());
 
-const ids = async (): Promise<readonly string[]> =>
-  (await shop.call('GET', `${WEB}/instances`)).body.map(({ id }: { id: string }) => id);
+const ids = () => stage.ids();
 
 describe('a restart', () => {
   it('replaces every instance, changes nothing else, and is on record', async () => {

@@ -13,6 +13,12 @@ const ORDER_CODES = [
   'agent_unreachable',
 ] as const;
 
+const ORDERED = {
+  status: 200,
+  description: 'Ordered; warnings say what serves meanwhile.',
+  answer: instanceOrdered,
+} as const;
+
 export const INSTANCES = {
   list: operation({
     method: 'GET',
@@ -47,11 +53,7 @@ export const INSTANCES = {
     permission: 'deploy',
     tenant: 'credential',
     codes: [...ORDER_CODES, 'idempotency_key_conflict'],
-    success: {
-      status: 200,
-      description: 'Ordered; warnings say what serves meanwhile.',
-      answer: instanceOrdered,
-    },
+    success: ORDERED,
   }),
   stop: operation({
     method: 'POST',
@@ -61,11 +63,7 @@ export const INSTANCES = {
     permission: 'deploy',
     tenant: 'credential',
     codes: [...ORDER_CODES, 'idempotency_key_conflict'],
-    success: {
-      status: 200,
-      description: 'Ordered; warnings say what serves meanwhile.',
-      answer: instanceOrdered,
-    },
+    success: ORDERED,
   }),
   signal: operation({
     method: 'POST',

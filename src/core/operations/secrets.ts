@@ -19,7 +19,7 @@ import {
 } from '../contract/secret-bodies.ts';
 import { operation } from './operation.ts';
 import { ALL, LIST_QUERY } from './queries.ts';
-import { MATERIAL_CODES } from './workload-codes.ts';
+import { MATERIAL_CODES, STORE_CODES } from './workload-codes.ts';
 
 const ROTATION_CODES = [
   'rotation_transition_invalid',
@@ -34,10 +34,7 @@ const WRITE_CODES = [
   'secret_write_empty',
   'secret_anchor_invalid',
   ...MATERIAL_CODES,
-  'secrets_sealed',
-  'secrets_store_forbidden',
-  'secrets_store_unavailable',
-  'secrets_store_unusable',
+  ...STORE_CODES,
   'revision_mismatch',
   'header_invalid',
 ] as const;
@@ -66,12 +63,7 @@ export const SECRETS = {
         schema: { type: 'boolean', default: false },
       },
     },
-    codes: [
-      'secrets_sealed',
-      'secrets_store_forbidden',
-      'secrets_store_unavailable',
-      'secrets_store_unusable',
-    ],
+    codes: [...STORE_CODES],
     success: {
       status: 200,
       description:
@@ -163,15 +155,7 @@ export const SECRETS = {
     tag: 'Secrets',
     permission: 'secrets.read',
     tenant: 'credential',
-    codes: [
-      'secret_path_namespace',
-      'secret_path_name',
-      'secret_not_found',
-      'secrets_sealed',
-      'secrets_store_forbidden',
-      'secrets_store_unavailable',
-      'secrets_store_unusable',
-    ],
+    codes: ['secret_path_namespace', 'secret_path_name', 'secret_not_found', ...STORE_CODES],
     success: {
       status: 200,
       description: 'Keys and versions, never values.',
@@ -192,10 +176,7 @@ export const SECRETS = {
       'secret_in_use',
       'revision_mismatch',
       'header_invalid',
-      'secrets_sealed',
-      'secrets_store_forbidden',
-      'secrets_store_unavailable',
-      'secrets_store_unusable',
+      ...STORE_CODES,
     ],
     success: { status: 200, description: 'Deleted; its last keys and version.', answer: secretWritten },
   }),

@@ -19,6 +19,14 @@ export const MATERIAL_CODES = [
   'secret_key_provided_and_generated',
 ] as const satisfies readonly RejectionCode[];
 
+/** Whatever asks the secrets store may be answered so. */
+export const STORE_CODES = [
+  'secrets_sealed',
+  'secrets_store_forbidden',
+  'secrets_store_unavailable',
+  'secrets_store_unusable',
+] as const satisfies readonly RejectionCode[];
+
 const SHARED: readonly RejectionCode[] = [
   'field_unknown',
   'field_type_invalid',
@@ -68,10 +76,7 @@ const SHARED: readonly RejectionCode[] = [
   'secret_rotation_in_progress',
   'secret_material_would_persist',
   'secret_generate_would_persist',
-  'secrets_sealed',
-  'secrets_store_forbidden',
-  'secrets_store_unavailable',
-  'secrets_store_unusable',
+  ...STORE_CODES,
   'secrets_version_negative',
   'volume_mount_shape',
   'volume_binding_unavailable',

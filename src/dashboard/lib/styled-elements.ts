@@ -11,9 +11,11 @@ export class StyledElements {
     this.#make((name) => (name === 'style' ? this.#style() : made(name)));
     try {
       open();
-    } finally {
-      this.#make(made);
+    } catch (error) {
+      this.dispose();
+      throw error;
     }
+    this.#make(made);
   }
 
   dispose(): void {

@@ -1,13 +1,11 @@
-import { useCallback } from 'react';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useAddress, useParam } from '../../app/address.ts';
-import { useApi } from '../../app/session.tsx';
 import { Badge } from '../../components/badge.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorNotice } from '../../components/error-notice.tsx';
 import { EventList } from '../../components/event-list.tsx';
 import { Loading } from '../../components/loading.tsx';
-import { type Follow, LogView } from '../../components/log-view.tsx';
+import { LogView } from '../../components/log-view.tsx';
 import { Page, Panel } from '../../components/page.tsx';
 import { Tabs } from '../../components/tabs.tsx';
 import { printable } from '../../lib/printable.ts';
@@ -18,10 +16,9 @@ import { InstanceActions } from './instance-actions.tsx';
 import { InstanceBadge } from './instance-badge.tsx';
 import { InstanceChecks } from './instance-checks.tsx';
 import { InstanceFacts } from './instance-facts.tsx';
+import { useDeploymentLog } from './logs-panel.tsx';
 import { UsageCharts } from './usage-charts.tsx';
 import { useUsageHistory } from './usage-history.ts';
-
-const TAIL = 200;
 
 function Events({ instance }: { readonly instance: InstanceDetail }) {
   const { data, error } = useInstanceEvents(instance);
@@ -38,17 +35,7 @@ function Events({ instance }: { readonly instance: InstanceDetail }) {
 }
 
 function Logs({ instance }: { readonly instance: InstanceDetail }) {
-  const { id, deployment: name } = instance;
-  const api = useApi();
-  const follow = useCallback<Follow>(
-    (settings) =>
-      api.frames('GET /api/v1/deployments/{name}/logs', {
-        ...settings,
-        params: { name },
-        query: { follow: true, tail: TAIL, instance: id },
-      }),
-    [api, name, id],
-  );
+  const follow = useDeploymentLog(instance.deployment, instance.id);
   return <LogView label={`Log of ${instance.name}`} follow={follow} />;
 }
 

@@ -5,6 +5,20 @@ import type { Instance } from '../../lib/records.ts';
 
 const TAIL = 200;
 
+/** Of one instance, or of all of them. */
+export function useDeploymentLog(name: string, instance: string | undefined): Follow {
+  const api = useApi();
+  return useCallback<Follow>(
+    (settings) =>
+      api.frames('GET /api/v1/deployments/{name}/logs', {
+        ...settings,
+        params: { name },
+        query: { follow: true, tail: TAIL, instance },
+      }),
+    [api, name, instance],
+  );
+}
+
 export function LogsPanel({
   name,
   instances,
@@ -13,16 +27,7 @@ export function LogsPanel({
   readonly instances: readonly Instance[];
 }) {
   const [instance, setInstance] = useState('');
-  const api = useApi();
-  const follow = useCallback<Follow>(
-    (settings) =>
-      api.frames('GET /api/v1/deployments/{name}/logs', {
-        ...settings,
-        params: { name },
-        query: { follow: true, tail: TAIL, instance: instance === '' ? undefined : instance },
-      }),
-    [api, name, instance],
-  );
+  const follow = useDeploymentLog(name, instance === '' ? undefined : instance);
   return (
     <LogView
       label={`Log of ${name}`}
