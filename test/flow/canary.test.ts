@@ -264,3 +264,51 @@ describe('a canary', () => {
     expect((await shop.call('GET', `${path('race')}/canary`)).body.code).toBe('deployment_not_found');
   });
 });
+
+describe('orders to an instance of a canary', () => {
+  it('replace it, and the canary goes on to its promotion', async () => {
+    const name = 'ordered';
+    await deployed(name, { ingress: [] });
+    await started(name);
+    const stable = ids(name, false);
+    const healthy = () =>
+      eventually(
+        () => read(name),
+        ({ status }) => status.canary?.healthy === 1 && of(name, true).length === 1,
+      );
+    const ordered = async (order: string, body?: object) => {
+      const answer = await shop.call('POST', `${path(name)}/${order}`, body);
+      expect(answer.status, JSON.stringify(answer.body)).toBe(200);
+      return answer.body.warnings.map(({ code }: { code: string }) => code);
+    };
+    for (const [kind, told] of [
+      ['restart', ['canary_instance_replaced']],
+      ['stop', []],
+    ] as const) {
+      await healthy();
+      const [now = ''] = ids(name, true);
+      expect(await ordered(`instances/${now}/${kind}`)).toEqual(told);
+      await eventually(
+        () => ids(name, true),
+        (found) => found.length === 1 && found[0] !== now,
+      );
+    }
+    await healthy();
+    expect(ids(name, false)).toEqual(stable);
+    // By the rule of updates, of this one and of all: neither ends it.
+    const [now = ''] = ids(name, true);
+    await ordered('restart', { instance: now });
+    await ordered('restart');
+    await eventually(
+      () => [...ids(name, false), ...ids(name, true)],
+      (all) => all.length === 3 && ![...stable, now].some((id) => all.includes(id)),
+    );
+    await healthy();
+    expect(await reasons(name)).toEqual([]);
+    await ordered('canary/promote');
+    await eventually(
+      () => read(name),
+      ({ status, image }) => image === NEW && status.phase === 'Running' && status.instances.length === 2,
+    );
+  });
+});

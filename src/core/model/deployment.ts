@@ -153,9 +153,12 @@ export interface DeploymentRecord {
 
 /** Instances that were there then are replaced, by the rule of updates. */
 export interface RestartOrder {
+  /** For people. */
   readonly at: string;
-  /** This one alone. */
-  readonly instance?: InstanceId;
+  /** How many were asked for of all instances: those that were created for fewer are replaced. */
+  readonly count: number;
+  /** These too, until they are gone. */
+  readonly instances?: readonly InstanceId[];
 }
 
 /** Carried out at once, whatever the rule of updates says. A deployment has at most one of an instance. */

@@ -29,6 +29,8 @@ export interface InstanceRecord {
   readonly attempt: number;
   /** How often it was restarted because it was unhealthy, since it was last well for a while. */
   readonly healthRestarts?: number;
+  /** How many restarts of the whole deployment had been asked for when it was created; absent: none. */
+  readonly restart?: number;
   /** Why it is to be replaced on another node. */
   readonly leaving?: string;
   /** Of jobs only. */

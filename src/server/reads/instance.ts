@@ -25,7 +25,7 @@ export function instanceView(
   { id, record }: Stored<InstanceRecord>,
   usage?: InstanceUsage,
 ): Exactly<Instance> {
-  const { tenantId: _own, once: _terms, ...wanted } = record;
+  const { tenantId: _own, once: _terms, restart: _asked, ...wanted } = record;
   const {
     phase,
     id: _same,

@@ -12,6 +12,7 @@ import type { RolloutRecord } from '../../../src/core/model/rollout.ts';
 import { restartedRecord } from '../../../src/core/plan/rollout/health-restart.ts';
 import { newInstance } from '../../../src/core/plan/rollout/fresh-instance.ts';
 import type { NodeCondition } from '../../../src/core/plan/rollout/instance-state.ts';
+import { nextRestart } from '../../../src/core/plan/rollout/restart-order.ts';
 import { type InstancePlan, planInstances } from '../../../src/core/plan/rollout/instances.ts';
 import type { PlannerMemory } from '../../../src/core/plan/rollout/memory.ts';
 import type { Placed, PlacementRefusal, Placer } from '../../../src/core/plan/rollout/placer.ts';
@@ -91,12 +92,13 @@ export class RolloutModel {
     this.specs.set(image, spec);
   }
 
-  /** As somebody asks for it. */
-  restart(instance?: InstanceId): void {
+  /** As somebody asks for it, of a control plane whose clock is so much ahead of the one that places instances. */
+  restart(instance?: InstanceId, aheadMs = 0): void {
     this.nowMs += 1_000;
-    const at = new Date(this.nowMs).toISOString();
-    if (this.deployment)
-      this.deployment = { ...this.deployment, restart: { at, ...(instance && { instance }) } };
+    const at = new Date(this.nowMs + aheadMs).toISOString();
+    if (!this.deployment) return;
+    const restart = nextRestart(this.deployment.restart, at, instance, (id) => this.instances.has(id));
+    this.deployment = { ...this.deployment, restart };
   }
 
   /** As somebody asks for it of one instance. */

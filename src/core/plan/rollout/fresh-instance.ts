@@ -15,6 +15,7 @@ export function newInstance(placed: Placed, deployment: DeploymentRecord, create
     wanted: 'run',
     createdAt,
     attempt: 0,
+    ...(deployment.restart && deployment.restart.count > 0 && { restart: deployment.restart.count }),
   };
 }
 

@@ -3,6 +3,7 @@ import type { InstanceId, NodeName } from '../../model/ids.ts';
 import type { InstanceObservation, InstanceRecord } from '../../model/instance.ts';
 import { type InstanceFailure, instanceFailure, isSound } from './instance-failure.ts';
 import type { InstanceMemory } from './memory.ts';
+import { isRestarted } from './restart-order.ts';
 
 /** Without a health check an instance is trusted with the place of another one after running for so long. */
 export const SETTLE_MS = 10_000;
@@ -95,13 +96,6 @@ export function instanceState(record: InstanceRecord, input: StateInput): Instan
     settlesInMs,
     failure: instanceFailure(record, observation, node.status, healthy),
   };
-}
-
-/** Somebody asked that it be replaced by another one of the same spec. */
-export function isRestarted(record: InstanceRecord, deployment: DeploymentRecord | undefined): boolean {
-  const { restart } = deployment ?? {};
-  if (restart === undefined || record.createdAt >= restart.at) return false;
-  return restart.instance === undefined || restart.instance === record.id;
 }
 
 /** A fenced instance has lost its node, however well the node is. */

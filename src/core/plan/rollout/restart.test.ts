@@ -50,6 +50,33 @@ describe('a restart that was asked for', () => {
     expect(ids(model)).not.toContain(first);
   });
 
+  it.each([86_400_000, -86_400_000])('knows no clock: asked where it is %i ms ahead', (aheadMs) => {
+    const model = running('checked', 3);
+    const before = ids(model);
+    model.restart(undefined, aheadMs);
+    settle(model);
+    const after = ids(model);
+    expect([after.length, after.filter((id) => before.includes(id))]).toEqual([3, []]);
+    settle(model);
+    expect(ids(model)).toEqual(after);
+  });
+
+  it('forgets none when one is asked for after the other', () => {
+    const model = running('checked', 3);
+    const before = ids(model);
+    const [first, second] = before;
+    model.restart(first);
+    model.restart(second);
+    settle(model);
+    expect(ids(model).filter((id) => before.includes(id))).toEqual(before.slice(2));
+    const then = ids(model);
+    model.restart();
+    model.step();
+    model.restart(then[0]);
+    settle(model);
+    expect(ids(model).filter((id) => then.includes(id))).toEqual([]);
+  });
+
   it.each(['host-port', 'single-writer'] as const)('stops first where two cannot run (%s)', (mode) => {
     const model = running(mode, 1);
     const before = ids(model);

@@ -2,6 +2,7 @@ import type { restartBody } from '../../../core/contract/order-bodies.ts';
 import { instanceId } from '../../../core/model/ids.ts';
 import type { Draft } from '../../../core/schema/shape.ts';
 import type { DEPLOYMENTS } from '../../../core/operations/deployments.ts';
+import { nextRestart } from '../../../core/plan/rollout/restart-order.ts';
 import { instanceNotFound } from '../../reads/instance.ts';
 import { findDeployment, storedDeploymentView } from '../../reads/deployment.ts';
 import { idOf } from '../../store/record-ids.ts';
@@ -29,7 +30,12 @@ export async function restartDeployment(
     if (instance !== undefined && tenant.get('instances', idOf('instances', name, instance)) === undefined)
       return instanceNotFound(instance);
     const at = admission.clock.now().toISOString();
-    const restart = { at, ...(instance === undefined ? {} : { instance: instanceId(instance) }) };
+    const restart = nextRestart(
+      stored.record.restart,
+      at,
+      instance === undefined ? undefined : instanceId(instance),
+      (id) => tenant.get('instances', idOf('instances', name, id)) !== undefined,
+    );
     const record = { ...stored.record, restart };
     const subject = { kind: 'Deployment', name } as const;
     const id = idOf('deployments', name);
