@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import type { TenantId } from '../../src/core/model/ids.ts';
 import { globalKey } from '../../src/server/store/keys.ts';
 import { type Caller, type ControlPlane, startControlPlane } from '../support/harness/control-plane.ts';
 import { startVaultEndpoint, type VaultEndpoint } from '../support/harness/vault/endpoint.ts';
@@ -166,5 +167,85 @@ describe('a document that its operator deleted', () => {
       deployment('web', [{ ...DB, values: { user: 'app' } }]),
     );
     expect(brought.status).toBe(201);
+  });
+});
+
+describe('a document that is deleted through Berth', () => {
+  const PATH = '/api/v1/secrets/resources/db';
+  const kept = (id: string) => vault.contents(`berth-${id}`, 'resources/db');
+  const told = async (call: Caller) =>
+    (await call('GET', '/api/v1/events?kind=secret.deleted')).body.map(
+      ({ details }: { details: object }) => details,
+    );
+  async function written(slug: string) {
+    const tenant = await plane.tenant(slug);
+    for (const password of ['x', 'y'])
+      expect((await tenant.call('PUT', PATH, { values: { password } })).body.code).toBeUndefined();
+    return tenant;
+  }
+
+  it('is gone with all its versions, and may be made again', async () => {
+    const { id, call } = await written('del');
+    const gone = await call('DELETE', PATH);
+    expect([gone.status, gone.body.version, kept(id)]).toEqual([200, 2, []]);
+    expect((await call('DELETE', PATH)).body.code).toBe('secret_not_found');
+    expect((await call('GET', '/api/v1/secrets')).body).toEqual([]);
+    expect((await call('PUT', PATH, { values: { password: 'z' } })).body.version).toBe(1);
+  });
+
+  it('stays while anybody refers to it', async () => {
+    const { id, call } = await written('del-used');
+    await call('POST', '/api/v1/deployments', deployment('web', [DB]));
+    expect((await call('DELETE', PATH)).body.code).toBe('secret_in_use');
+    expect(kept(id)).toHaveLength(2);
+  });
+
+  it.each([
+    ['forbids it', { denied: /\/metadata\/resources\/db$/ }, 'secrets_store_forbidden'],
+    ['is sealed', { sealed: true }, 'secrets_sealed'],
+  ] as const)('stays where the store %s, and hinders nobody afterwards', async (what, fault, code) => {
+    const { id, call } = await written(`del-${what.replace(/\W/g, '')}`);
+    Object.assign(vault.switches, fault);
+    const refused = await call('DELETE', PATH);
+    expect([refused.status, refused.body.code]).toEqual([503, code]);
+    Object.assign(vault.switches, { denied: undefined, sealed: false });
+    expect(kept(id)).toHaveLength(2);
+    const label = plane.store.forTenant(id as TenantId).get('secret-labels', 'db')?.record;
+    expect(label).toEqual({ namespace: 'resources' });
+    expect((await call('POST', '/api/v1/deployments', deployment('web', [DB]))).status).toBe(201);
+    expect((await call('DELETE', PATH)).body.code).toBe('secret_in_use');
+  });
+
+  it('and went without an answer: asked again, it is told and over', async () => {
+    const { id, call } = await written('del-lost');
+    vault.switches.lost = /^DELETE .*\/metadata\//;
+    const unsure = await call('DELETE', PATH);
+    expect([unsure.status, unsure.body.code, kept(id)]).toEqual([503, 'secrets_store_unavailable', []]);
+    vault.switches.lost = undefined;
+    const again = await call('DELETE', PATH);
+    expect([again.status, again.body.code, again.body.version]).toEqual([200, undefined, 2]);
+    expect(await told(call)).toEqual([{ version: 2, keys: [] }]);
+    expect((await call('DELETE', PATH)).body.code).toBe('secret_not_found');
+    expect((await call('PUT', PATH, { values: { password: 'z' } })).body.version).toBe(1);
+  });
+
+  it('and was removed by its operator: Berth forgets it too', async () => {
+    const { id, call } = await written('del-removed');
+    const operator = new VaultOperator({ address: vault.address, token: vault.rootToken });
+    await operator.must('DELETE', `berth-${id}/metadata/resources/db`);
+    expect((await call('DELETE', PATH)).status).toBe(200);
+    expect((await call('DELETE', PATH)).body.code).toBe('secret_not_found');
+  });
+
+  it('in the middle of which the process ended: what it left is not waited for twice', async () => {
+    const { call } = await written('del-mark');
+    vault.switches.lost = /^DELETE .*\/metadata\//;
+    await call('DELETE', PATH);
+    vault.switches.lost = undefined;
+    // Referred to meanwhile: it is missing, which is said, and can be made again.
+    const made = await call('POST', '/api/v1/deployments', deployment('web', [DB]));
+    expect(made.body.warnings.map(({ code }: { code: string }) => code)).toContain('secret_missing');
+    expect((await call('DELETE', PATH)).body.code).toBe('secret_in_use');
+    expect((await call('PUT', PATH, { values: { password: 'z' } })).body.version).toBe(1);
   });
 });

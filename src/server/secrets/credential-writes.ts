@@ -54,6 +54,8 @@ interface Written {
   readonly expected: number;
   readonly version: number;
   readonly values: SecretValues;
+  /** The record with the mark that was put there before. */
+  readonly marked: Stored<CredentialRecord>;
 }
 
 /** What one request has put into the remote store and is not accepted yet, and the turns it holds. */
@@ -132,8 +134,8 @@ export class CredentialWrites {
       if (typeof version !== 'number') return version;
       versions.set(secretPathText(write.path), version);
     }
-    const { by } = this.#request(request);
-    return { versions, include: (transaction) => settleAll(tenant, by, ordered, versions, transaction) };
+    const state = this.#request(request);
+    return { versions, include: (transaction) => settleAll(tenant, state, ordered, versions, transaction) };
   }
 
   async #planOwn(
@@ -216,10 +218,11 @@ export class CredentialWrites {
       stored?.record.writing?.expected === expectedVersion && stored.record.writing.by !== state.by;
     const mark = { expected: expectedVersion, by: state.by, ...(doubtful && { doubtful }) };
     const marked = await commitRecord(tenant, path, stored, withMark(stored?.record ?? UNKNOWN, mark));
-    if (!marked) return moved(text);
+    const own = marked ? credentialOf(tenant, path) : undefined;
+    if (own?.record.writing?.by !== state.by) return moved(text);
     const outcome = await this.#send(tenant, write);
     if (typeof outcome === 'number') {
-      state.written.set(text, { expected: expectedVersion, version: outcome, values });
+      state.written.set(text, { expected: expectedVersion, version: outcome, values, marked: own });
       return outcome;
     }
     await this.#unmark(tenant, path, state, outcome, doubtful);
@@ -306,7 +309,7 @@ export class CredentialWrites {
 
 function settleAll(
   tenant: TenantStore,
-  by: string,
+  { by, written }: Pick<Request, 'by' | 'written'>,
   writes: readonly CredentialWrite[],
   versions: ReadonlyMap<string, number>,
   transaction: Transaction,
@@ -316,8 +319,8 @@ function settleAll(
     const { writing, ...record } = stored?.record ?? UNKNOWN;
     const isOurs = writing?.by === by && isAsDecided(before?.record ?? UNKNOWN, record);
     transaction
-      // Without our mark, or after another decision, the commit has to fail: this record exists, so expecting none does that.
-      .expect('credentials', credentialId(path), isOurs ? stored : undefined)
+      // Without our mark, or after another decision, the commit has to fail, also where the document was deleted meanwhile.
+      .expect('credentials', credentialId(path), isOurs ? stored : written.get(secretPathText(path))?.marked)
       .put('credentials', credentialId(path), settle(record, versions.get(secretPathText(path)) ?? 0));
   }
 }

@@ -4,6 +4,7 @@ import { received } from '../../../core/rejections/redaction.ts';
 import { reject } from '../../../core/rejections/reject.ts';
 import type { Rejection } from '../../../core/rejections/rejection.ts';
 import { REGISTRY_NAMESPACE } from '../../registry/credentials.ts';
+import { credentialOf } from '../../secrets/credential-writes.ts';
 import {
   acceptedOf,
   type Admission,
@@ -75,7 +76,9 @@ async function attemptDelete(
   const { secrets } = admission;
   const metadata = await secrets.store.metadata(tenant.tenantId, path);
   if (!metadata.ok) return secretFailureRejection(metadata, 'name');
-  const found = metadata.exists ? { keys: metadata.keys, version: metadata.version } : state.gone;
+  const found = metadata.exists
+    ? { keys: metadata.keys, version: metadata.version }
+    : (state.gone ?? left(caller, path));
   if (found === undefined) return secretNotFound(path);
   const outdated = revisionRejection(ifMatch, found.version);
   if (outdated) return outdated;
@@ -104,6 +107,15 @@ async function attemptDelete(
   const removed = found.keys.map((key) => `keys[${key}]`);
   const body = { path: subject.name, ...found, alterations: [], warnings: [], removed };
   return { answer: deleted(200, body), transaction };
+}
+
+/**
+ * Of a document that is gone from a remote store while Berth still has its record: the deletion ended half-way, or somebody removed it by other
+ * means. What keys it had is not known any more.
+ */
+function left({ tenant }: Caller, path: SecretPath): Gone | undefined {
+  const { current = 0 } = credentialOf(tenant, path)?.record ?? {};
+  return current === 0 ? undefined : { keys: [], version: current };
 }
 
 async function markedOrMoved(
