@@ -16,7 +16,7 @@ interface Measured {
   readonly id: string;
   readonly deployment: string;
   readonly node: string;
-  /** Percent of a core; absent: its agent has not measured it, or is connected to another control plane. */
+  /** Percent of a core; absent: its agent has not measured it, or cannot be asked. */
   readonly cpuPercent?: number;
   readonly memoryBytes?: number;
 }

@@ -13,7 +13,7 @@ import type { Clock } from '../clock.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { RegistryCredentialSource } from '../registry/credentials.ts';
 import type { Liveness } from '../runtime/liveness.ts';
-import type { AgedUsage, MeasuredUsage, Measurements } from '../runtime/measurements.ts';
+import type { MeasuredUsage, Measurements } from '../runtime/measurements.ts';
 import type { VolumeSigns } from '../runtime/volume-signs.ts';
 import type { MaterialOptions } from './assignments/material.ts';
 import type { Stored } from '../store/collection.ts';
@@ -47,6 +47,8 @@ import { type AgentStream, TOO_MANY_STREAMS } from './streams/streams.ts';
 import { VolumeReports } from './volumes/volume-reports.ts';
 
 const HELLO_DEADLINE_MS = 10_000;
+/** No list is kept waiting longer for figures of a control plane that does not answer. */
+const FIGURES_MS = 1_000;
 /** Of facts that a node changes on its own: its engine, its machine, a network. */
 const EVENTS = { perSecond: 6 / 60, burst: 20 };
 /** Of one container: what starts, fails and is tried again stays below; what goes on changing is stored as it is every few seconds. */
@@ -93,8 +95,6 @@ export interface DispatchOptions {
 
 /** The other control planes of the same store, which have agents of their own. */
 export interface OtherControlPlanes {
-  /** What agents measured that are connected to other control planes; those that do not answer are left out. */
-  usage(tenantId: TenantId, nodes: readonly string[]): Promise<readonly AgedUsage[]>;
   /** Id of this process among them. */
   readonly self: string;
   /** Whether the agent of the node is connected to one of them. */
@@ -373,14 +373,9 @@ export class Dispatch {
     return openChannel(meeting, (channelId) => this.stream(tenantId, node, { ...operation, channelId }));
   }
 
-  /** What an agent that is connected here measured last, by instance. */
-  usage(tenantId: TenantId, node: string): ReadonlyMap<string, MeasuredUsage> {
-    return this.#measurements.here(tenantId, node);
-  }
-
-  /** The same, whichever control plane the agent is connected to. */
-  usageOn(tenantId: TenantId, node: string): Promise<ReadonlyMap<string, MeasuredUsage>> {
-    return this.#measurements.of(tenantId, [node]);
+  /** What agents measured last, by instance, whichever control plane they are connected to. */
+  usageOn(tenantId: TenantId, nodes: readonly string[]): Promise<ReadonlyMap<string, MeasuredUsage>> {
+    return this.#measurements.of(tenantId, nodes, FIGURES_MS);
   }
 
   /** Ways between nodes, as the agents that are connected here see them. */

@@ -79,7 +79,7 @@ export interface Cluster {
   /** Goes on with a connection once what it shows may be looked up here. */
   admit(socket: Duplex, proceed: () => void): void;
   /** Measurements of agents that are connected to others. */
-  usage(tenantId: TenantId, nodes: readonly string[]): Promise<readonly AgedUsage[]>;
+  usage(tenantId: TenantId, nodes: readonly string[], withinMs?: number): Promise<readonly AgedUsage[]>;
   /** The state of a scaling policy in the process that owns the tenant's shard. */
   scalingView(
     own: OwnAnswers,

@@ -171,8 +171,8 @@ export class Clustered implements Cluster {
     void this.#barrier.pass().then(proceed);
   }
 
-  usage(tenantId: TenantId, nodes: readonly string[]): Promise<readonly AgedUsage[]> {
-    return this.#peers.usage(tenantId, nodes);
+  usage(...asked: Parameters<Cluster['usage']>): Promise<readonly AgedUsage[]> {
+    return this.#peers.usage(...asked);
   }
 
   async scalingView(

@@ -99,11 +99,15 @@ export class Peers implements OtherControlPlanes {
   }
 
   /** One question to each control plane that has some of the nodes. */
-  async usage(tenantId: TenantId, nodes: readonly string[]): Promise<readonly AgedUsage[]> {
+  async usage(
+    tenantId: TenantId,
+    nodes: readonly string[],
+    withinMs?: number,
+  ): Promise<readonly AgedUsage[]> {
     const byPeer = Map.groupBy(nodes, (node) => this.#peerOf(tenantId, node)?.id);
     const answers = await Promise.all(
       [...byPeer].map(async ([id, some]) =>
-        id === undefined ? undefined : this.ask(id, { kind: 'usage', tenantId, nodes: some }),
+        id === undefined ? undefined : this.ask(id, { kind: 'usage', tenantId, nodes: some }, withinMs),
       ),
     );
     return answers.flatMap((answer) => answer ?? []);
@@ -113,12 +117,13 @@ export class Peers implements OtherControlPlanes {
   async ask<Kind extends PeerQuestion['kind']>(
     id: string,
     question: Extract<PeerQuestion, { readonly kind: Kind }>,
+    withinMs = QUESTION_MS,
   ): Promise<PeerAnswer<Kind> | undefined> {
     const record = this.#store.getGlobal('control-planes', id)?.record;
     if (record === undefined) return undefined;
     const body = JSON.stringify(question);
     try {
-      const signal = AbortSignal.timeout(QUESTION_MS);
+      const signal = AbortSignal.timeout(withinMs);
       const answer = await this.#send({ id, record }, { path: PEER_QUESTION_PATH, body, signal });
       if (answer.statusCode !== 200) return undefined;
       let text = '';

@@ -91,7 +91,7 @@ export async function composeBase(config: Config, log: Logger, readFile: (path: 
     journal: new Journal(clock, ids),
     auditFiles: new AuditFiles(config.audit.dir, log),
     metrics: new Metrics(),
-    measurements: new Measurements((tenantId, nodes) => cluster.usage(tenantId, nodes)),
+    measurements: new Measurements((...asked) => cluster.usage(...asked)),
   };
 }
 

@@ -12,7 +12,11 @@ export interface AgedUsage extends InstanceUsage {
 }
 
 /** What agents measured that are connected to other control planes; those that do not answer are left out. */
-type Elsewhere = (tenantId: TenantId, nodes: readonly string[]) => Promise<readonly AgedUsage[]>;
+type Elsewhere = (
+  tenantId: TenantId,
+  nodes: readonly string[],
+  withinMs?: number,
+) => Promise<readonly AgedUsage[]>;
 
 const NOTHING: ReadonlyMap<string, MeasuredUsage> = new Map();
 
@@ -50,10 +54,14 @@ export class Measurements {
     return this.#byNode.get(`${tenantId}/${node}`) ?? NOTHING;
   }
 
-  /** By instance, whichever control plane their agents are connected to. */
-  async of(tenantId: TenantId, nodes: readonly string[]): Promise<ReadonlyMap<string, MeasuredUsage>> {
+  /** By instance, whichever control plane their agents are connected to; who does not answer in time is left out. */
+  async of(
+    tenantId: TenantId,
+    nodes: readonly string[],
+    withinMs?: number,
+  ): Promise<ReadonlyMap<string, MeasuredUsage>> {
     const others = nodes.filter((node) => !this.#byNode.has(`${tenantId}/${node}`));
-    const remote = others.length === 0 ? [] : await this.#elsewhere(tenantId, others);
+    const remote = others.length === 0 ? [] : await this.#elsewhere(tenantId, others, withinMs);
     const nowMs = performance.now();
     return new Map([
       ...remote.map(({ ageMs, ...one }) => [one.instanceId, { ...one, atMs: nowMs - ageMs }] as const),

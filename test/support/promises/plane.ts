@@ -261,7 +261,7 @@ export class Plane {
       volumeSeen: (tenantId, volumeId, node) => this.volumeReports.seen(tenantId, volumeId, node),
       connected: () => true,
       stream: () => undefined,
-      usage: () => new Map(),
+      usageOn: async () => new Map(),
     };
     return asked as Dispatch;
   }

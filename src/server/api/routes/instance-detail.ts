@@ -29,7 +29,7 @@ export async function instanceDetail(
   const { id, record } = stored;
   const spec = store.get('specs', idOf('specs', record.deployment, record.specHash))?.record;
   const given = store.get('secret-deliveries', id)?.record.versions ?? {};
-  const usage = (await dispatch.usageOn(store.tenantId, record.nodeId)).get(record.id);
+  const usage = (await dispatch.usageOn(store.tenantId, [record.nodeId])).get(record.id);
   return asDetail({
     ...instanceView(store, stored, usage),
     name: instanceName(record.deployment, record.id),

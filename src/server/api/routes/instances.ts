@@ -58,10 +58,10 @@ function joining(store: TenantStore, name: string): ReturnType<FollowSource['ins
   return instances.map(({ id, record }) => ({ record, observation: store.get('observations', id)?.record }));
 }
 
-function list(
+async function list(
   dispatch: Dispatch,
   request: RequestFor<typeof INSTANCES.list>,
-): ReplyTo<typeof INSTANCES.list> {
+): Promise<ReplyTo<typeof INSTANCES.list>> {
   const chosen = instancesOf(request);
   if (isRejection(chosen)) return chosen;
   const { store, query } = request;
@@ -72,13 +72,15 @@ function list(
     .filter(({ record }) => after === undefined || record.id > after)
     .slice(0, page.limit + 1);
   const path = `/api/v1/deployments/${chosen.name}/instances`;
+  const nodes = [...new Set(read.map(({ record }) => record.nodeId))];
+  const usage = await dispatch.usageOn(store.tenantId, nodes);
   return pageReply(
     page,
     path,
     query,
     read,
     ({ record }) => record.id,
-    (one) => instanceView(store, one, dispatch.usage(store.tenantId, one.record.nodeId).get(one.record.id)),
+    (one) => instanceView(store, one, usage.get(one.record.id)),
   );
 }
 
