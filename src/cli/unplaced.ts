@@ -1,7 +1,7 @@
 import type { FilterName } from '../core/scheduler/filters/filter.ts';
 import { type Client, named } from './client.ts';
 import { textOf } from './fields.ts';
-import type { Deployment, RefusedNode } from './records.ts';
+import type { Deployment, Explanation, RefusedNode } from './records.ts';
 
 /** What passes without anybody doing something: an agent comes back, a copy is promoted, a node that failed is tried again. */
 const PASSING: readonly FilterName[] = ['session', 'backlog', 'volume', 'excluded'];
@@ -17,17 +17,19 @@ export function isUnplaced(record: Deployment): boolean {
   );
 }
 
-/** Every node with every reason; undefined when one more instance has a place, or waits for something else than a node. */
-export async function refusedNodes(
-  client: Client,
-  name: string,
-): Promise<readonly RefusedNode[] | undefined> {
+/** What keeps how many nodes, and the first of them; undefined when one more instance has a place, or waits for something else than a node. */
+export async function refusedNodes(client: Client, name: string): Promise<Explanation | undefined> {
   const answer = await client.attempt('GET /api/v1/deployments/{name}/explain', named(name));
   if (!answer.ok) return undefined;
   const explanation = answer.body;
   return textOf(explanation.chosen?.node) !== '' || (explanation.waitingFor ?? []).length > 0
     ? undefined
-    : (explanation.nodes ?? []);
+    : explanation;
+}
+
+/** All nodes of an explanation, those with the same reasons as one. */
+export function refusingNodes({ refused }: Explanation): readonly RefusedNode[] {
+  return (refused ?? []).map(({ filters = [] }) => ({ reasons: filters.map((filter) => ({ filter })) }));
 }
 
 /** Waiting longer would not help: each node has a reason that an operator has to remove, or there is no node. */

@@ -6,11 +6,11 @@ import { textOf } from './fields.ts';
 import { lastLogLines } from './log-source.ts';
 import type { OptionValues } from './option-values.ts';
 import { reasonLines } from './plan-view.ts';
-import type { Deployment, Instance, KeptFailure, RefusedNode } from './records.ts';
+import type { Deployment, Explanation, Instance, KeptFailure } from './records.ts';
 import type { Session } from './session.ts';
 import { spanText } from './table.ts';
 import { watched } from './watching.ts';
-import { isLasting, isUnplaced, refusedNodes } from './unplaced.ts';
+import { isLasting, isUnplaced, refusedNodes, refusingNodes } from './unplaced.ts';
 
 const LAST_LINES = 10;
 /** A rollout, or something that ends elsewhere, may make room a moment later. */
@@ -91,10 +91,10 @@ export async function waitUntilHealthy(
     if (judgement.text !== last || !isUnplaced(record)) placedUntil = performance.now();
     last = judgement.text;
     if (performance.now() - placedUntil >= UNPLACED_MS) {
-      const nodes = await refusedNodes(client, wanted.name);
-      if (nodes !== undefined && isLasting(nodes)) {
+      const refusal = await refusedNodes(client, wanted.name);
+      if (refusal !== undefined && isLasting(refusingNodes(refusal))) {
         step.fail('no node takes it; it is stored, and starts once one does');
-        explainUnplaced(session, wanted.name, last, nodes);
+        explainUnplaced(session, wanted.name, last, refusal);
         return EXIT.notHealthy;
       }
       placedUntil = performance.now();
@@ -113,10 +113,11 @@ function explainUnplaced(
   { terminal, next }: Session,
   name: string,
   text: string,
-  nodes: readonly RefusedNode[],
+  { nodes = [], total = 0 }: Explanation,
 ): void {
   terminal.err(`  ${text}\n`);
   for (const line of nodes.flatMap((node) => reasonLines(node, terminal.errStyle))) terminal.err(`${line}\n`);
+  if (total > nodes.length) terminal.err(`  and ${total - nodes.length} more nodes\n`);
   terminal.err(`  ${next(nodes.length === 0 ? 'berth node token' : `berth explain ${name}`)}\n`);
 }
 

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ControlPlane, startControlPlane } from '../support/harness/control-plane.ts';
+import { nextLink } from '../../src/core/contract/next-link.ts';
 import { eventually } from '../support/eventually.ts';
 import { deploy, NodeFlow } from '../support/harness/node-flow.ts';
 import { NODE_FACTS } from '../support/agents/scripted-agent.ts';
@@ -108,5 +109,35 @@ describe('a deployment that none of twenty nodes takes', () => {
       ({ body: seen }) => seen.status.placed === 1,
     );
     expect(placed.status.instances[0]).toMatchObject({ nodeId: 'n10' });
+  });
+
+  it('has its nodes explained in pages, each with what keeps how many of all', async () => {
+    const path = '/api/v1/deployments/web/explain';
+    const all: string[] = [];
+    const instances: string[] = [];
+    let next: string | undefined = `${path}?limit=8`;
+    let pages = 0;
+    while (next !== undefined) {
+      const { body, headers } = await shop.call('GET', next);
+      const link = nextLink(headers.get('link'));
+      expect(body).toMatchObject({ total: 20, fitting: 1, chosen: { node: 'n10' } });
+      expect(body.refused.reduce((sum: number, { nodes }: { nodes: number }) => sum + nodes, 0)).toBe(19);
+      expect(link === undefined).toBe(body.cursor === undefined);
+      all.push(...body.nodes.map(({ node }: { node: string }) => node));
+      instances.push(...body.instances.map(({ node }: { node: string }) => node));
+      next = link;
+      pages += 1;
+    }
+    expect([pages, all]).toEqual([3, range(0, 20)]);
+    expect(instances).toEqual(['n10']);
+    const failed = (await shop.call('GET', `${path}?failed=true`)).body;
+    expect(failed.nodes.map(({ node }: { node: string }) => node)).toEqual(
+      all.filter((node) => node !== 'n10'),
+    );
+    const one = (await shop.call('GET', `${path}?node=n08`)).body;
+    expect(one.nodes).toMatchObject([{ node: 'n08', fits: false, reasons: [{ filter: 'constraints' }] }]);
+    expect(one.nodes[0].outcomes.length).toBeGreaterThan(10);
+    expect((await shop.call('GET', `${path}?node=nowhere`)).body.nodes).toEqual([]);
+    expect((await shop.call('GET', `${path}?failed=maybe`)).body.code).toBe('query_parameter_invalid');
   });
 });

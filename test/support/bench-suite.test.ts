@@ -59,6 +59,15 @@ raw etcd puts from Node                64 conc     3000/s  create is 0.63 of it`
       commits: 64 % of stock puts, 60 % of own puts, 97 % of five unguarded puts`,
     [64],
   ],
+  events: [
+    `embedded: readers cost x1.52 of the bare server's, p99 x1.20
+etcd: readers cost x1.80 of the bare server's, p99 x1.41`,
+    [1.52, 1.2, 1.8],
+  ],
+  recovery: [
+    'killed and started again, 8 rounds: a create answered after p50 650 ms, slowest 700 ms; its container running after p50 1200 ms, slowest 1500 ms',
+    [650, 1200],
+  ],
   secrets: [
     `resources list, 1000 paths   p50 9.10 ms  p99 20.00 ms   bar 50 ms
 consumers of one path         p50 1.20 ms  p99 4.00 ms   bar 5 ms`,

@@ -1,5 +1,5 @@
 import { nearestFew } from '../../core/schema/nearest.ts';
-import { named } from '../client.ts';
+import { type Client, named } from '../client.ts';
 import { type CommandBody, OUTPUT_OPTION, REMOTE_OPTIONS } from '../command.ts';
 import { EXIT } from '../exit-code.ts';
 import { Failure } from '../failure.ts';
@@ -24,6 +24,8 @@ export const explain: CommandBody = {
   ],
   options: [
     { flags: '--node <node>', description: 'Only this node, with every filter, passed or not.' },
+    { flags: '--failed', description: 'Only nodes that refuse.' },
+    { flags: '--all', description: 'Every node, however many there are, not only the first page.' },
     {
       flags: '--from <name>',
       description:
@@ -41,16 +43,56 @@ export const explain: CommandBody = {
   run: async (session, { parameters: [what = ''], options }) => {
     if (what.includes('_')) return explainCode(session, what);
     const format = outputFormat(options);
-    const from = options.text('from');
-    const explanation = await session.client(options).record('GET /api/v1/deployments/{name}/explain', {
-      ...named(what),
-      ...(from !== undefined && { query: { from } }),
-    });
+    const [node, from] = [options.text('node'), options.text('from')];
+    const query = {
+      ...(node !== undefined && { node }),
+      ...(from !== undefined && { from }),
+      ...(options.flag('failed') && { failed: true }),
+    };
+    const client = session.client(options);
+    const explanation = await explained(client, what, query, options.flag('all'));
     if (await printWhole(session.terminal, format, explanation)) return EXIT.ok;
     if (explanation.access !== undefined) return showAccess(session, what, explanation.access);
-    return showExplanation(session, what, explanation, options.text('node'));
+    if (node === undefined) return showExplanation(session, what, explanation);
+    const found = (explanation.nodes ?? []).find((one) => textOf(one.node) === node);
+    if (found === undefined) throw await noNode(client, node);
+    showFilters(session, found);
+    return EXIT.ok;
   },
 };
+
+/** The first page of nodes, or all of them. */
+async function explained(
+  client: Client,
+  name: string,
+  query: { readonly node?: string; readonly from?: string; readonly failed?: boolean },
+  isAll: boolean,
+): Promise<Explanation> {
+  const page = (cursor?: string): Promise<Explanation> =>
+    client.record('GET /api/v1/deployments/{name}/explain', {
+      ...named(name),
+      query: { ...query, ...(cursor !== undefined && { cursor }) },
+    });
+  const { cursor, ...first } = await page();
+  if (!isAll || cursor === undefined) return { ...first, ...(cursor !== undefined && { cursor }) };
+  const all: Explanation[] = [first];
+  for (let next: string | undefined = cursor; next !== undefined; next = all.at(-1)?.cursor)
+    all.push(await page(next));
+  return {
+    ...first,
+    nodes: all.flatMap(({ nodes = [] }) => nodes),
+    instances: all.flatMap(({ instances = [] }) => instances),
+    misplaced: all.flatMap(({ misplaced = [] }) => misplaced),
+  };
+}
+
+async function noNode(client: Client, node: string): Promise<Failure> {
+  const names = (await client.list('GET /api/v1/nodes')).map(({ name }) => textOf(name));
+  const near = nearestFew(node, names, 3);
+  return new Failure(`the tenant has no node ${node}, so the scheduler never looks at it`, {
+    advice: [near.length === 0 ? 'berth get nodes' : `near: ${near.join(', ')}`],
+  });
+}
 
 function showAccess({ terminal }: Session, name: string, access: NonNullable<Explanation['access']>): number {
   const { style } = terminal;
@@ -91,30 +133,10 @@ async function explainCode(session: Session, code: string): Promise<number> {
   return EXIT.ok;
 }
 
-function showExplanation(
-  session: Session,
-  name: string,
-  explanation: Explanation,
-  node: string | undefined,
-): number {
+function showExplanation(session: Session, name: string, explanation: Explanation): number {
   const { terminal } = session;
   const { style } = terminal;
   const nodes = explanation.nodes ?? [];
-  if (node !== undefined) {
-    const found = nodes.find((one) => textOf(one.node) === node);
-    if (found === undefined) {
-      const near = nearestFew(
-        node,
-        nodes.map((one) => textOf(one.node)),
-        3,
-      );
-      throw new Failure(`the tenant has no node ${node}, so the scheduler never looks at it`, {
-        advice: [near.length === 0 ? 'berth get nodes' : `near: ${near.join(', ')}`],
-      });
-    }
-    showFilters(session, found);
-    return EXIT.ok;
-  }
   for (const instance of explanation.instances ?? []) {
     const older = instance.current === false ? style.dim(' (earlier version)') : '';
     terminal.out(`runs: ${textOf(instance.id)} on ${style.bold(textOf(instance.node))}${older}\n`);
@@ -128,6 +150,7 @@ function showExplanation(
     terminal.out(`${style.yellow('warning:')} ${textOf(one.why)}\n`);
   terminal.out(`one more instance: ${textOf(explanation.summary)}\n`);
   const chosen = explanation.chosen ?? undefined;
+  if (explanation.cursor !== undefined) showGroups(session, explanation);
   for (const one of nodes) {
     const label = style.bold(textOf(one.node));
     const reasons = one.reasons ?? [];
@@ -137,10 +160,26 @@ function showExplanation(
     }
     for (const reason of reasons) terminal.out(`  ${style.red('✘')} ${label}  ${textOf(reason.message)}\n`);
   }
-  terminal.out(
-    `${session.next(nodes.length === 0 ? 'berth node token' : `berth explain ${name} --node ${textOf(nodes[0]?.node)}`)}\n`,
-  );
+  const nearest = textOf(explanation.nearest?.node) || textOf(nodes[0]?.node);
+  const more = explanation.cursor === undefined ? [] : [`berth explain ${name} --all`];
+  const next =
+    (explanation.total ?? 0) === 0 ? 'berth node token' : `berth explain ${name} --node ${nearest}`;
+  terminal.out(`${session.next([next, ...more].join(' · '))}\n`);
   return EXIT.ok;
+}
+
+/** Of more nodes than fit on a page: how many refuse for what, and which of them lacks least. */
+function showGroups(
+  { terminal }: Session,
+  { total = 0, fitting = 0, refused = [], nodes = [] }: Explanation,
+): void {
+  const { style } = terminal;
+  if (fitting > 0) terminal.out(`  ${style.green('✔')} ${fitting} of ${total} nodes fit\n`);
+  for (const { filters, nodes: count, nearest } of refused)
+    terminal.out(
+      `  ${style.red('✘')} ${count} refuse: ${(filters ?? []).join(', ')}; ${nearest} lacks least\n`,
+    );
+  terminal.out(`the first ${nodes.length} by name:\n`);
 }
 
 function showFilters(session: Session, node: RefusedNode): void {

@@ -96,6 +96,12 @@ export const DEPLOYMENTS = {
     permission: 'read',
     tenant: 'credential',
     query: {
+      ...LIST_QUERY,
+      node: { description: 'Only this node.', schema: { type: 'string', ...NAME } },
+      failed: {
+        description: 'Only nodes that refuse.',
+        schema: { type: 'boolean', default: false },
+      },
       from: {
         description:
           'A deployment, a job, or ingress: says also whether it may connect to this one, and on which way.',
@@ -106,7 +112,7 @@ export const DEPLOYMENTS = {
     success: {
       status: 200,
       description:
-        'Every node with every filter: what is required, what the node reports, and why it fits or not.',
+        'What keeps how many nodes, and a page of nodes, by name, with every filter: what is required, what the node reports, and why it fits or not. A page is about 50 kB at most; its instances are those on its nodes.',
       answer: explanation,
     },
   }),

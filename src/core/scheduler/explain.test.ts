@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { NodeName } from '../model/ids.ts';
 import { jobOwner } from '../model/owner.ts';
 import type { ClusterState, PlacedInstance } from './cluster.ts';
-import { explain } from './explain.ts';
+import { explain, refusalGroups } from './explain.ts';
 import { FILTERS } from './filters/index.ts';
 import {
   clusterSample,
@@ -200,13 +200,36 @@ describe('an explanation', () => {
     const jargon =
       /\b(undefined|null|NaN|Infinity|object|slot|ranking|treap|index|cache|micros?|predicate|eligib\w*|ineligible|class|score|candidates?|pool|bucket|ledger|occupancy|filter(ed)?|scope|facts?)\b/i;
     const { summary, message, nodes } = explain(twenty(), REQUEST);
-    const texts = nodes.flatMap((node) =>
-      node.outcomes.flatMap(({ required, reported }) => [required, reported]),
+    const texts = nodes.flatMap(({ node }) =>
+      explanationFor(twenty(), node, REQUEST).outcomes.flatMap(({ required, reported }) => [
+        required,
+        reported,
+      ]),
     );
     const free = explain(clusterSample({ quota: { cpu: 1 } }, nodeSample('a')), requestSample({ cpu: 0.5 }));
     for (const text of [summary, message, free.summary, free.chosen?.why ?? '', ...texts]) {
       expect(text).not.toMatch(jargon);
     }
+  });
+});
+
+describe('nodes that refuse', () => {
+  const asked = requestSample({ cpu: 8, placement: { constraints: { disk: 'ssd' } } });
+  const sized = (name: string, cpu: number, disk: string) => nodeSample(name, { cpu, labels: { disk } });
+
+  it('are counted by the filters that do, the group of the node that lacks least first', () => {
+    const nodes = [sized('a', 2, 'ssd'), sized('b', 6, 'ssd'), sized('c', 16, 'hdd'), sized('d', 7, 'hdd')];
+    const cluster = clusterSample({}, ...nodes);
+    expect(refusalGroups(cluster, asked, explain(cluster, asked).nodes)).toEqual([
+      { filters: ['capacity'], nodes: 2, nearest: 'b' },
+      { filters: ['constraints'], nodes: 1, nearest: 'c' },
+      { filters: ['constraints', 'capacity'], nodes: 1, nearest: 'd' },
+    ]);
+  });
+
+  it('are none where all fit', () => {
+    const cluster = clusterSample({}, sized('a', 16, 'ssd'));
+    expect(refusalGroups(cluster, asked, explain(cluster, asked).nodes)).toEqual([]);
   });
 });
 

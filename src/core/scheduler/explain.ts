@@ -3,7 +3,7 @@ import type { NodeName } from '../model/ids.ts';
 import type { ClusterState } from './cluster.ts';
 import type { Filter, FilterName, Reason } from './filters/filter.ts';
 import { FILTERS, reasonOf } from './filters/index.ts';
-import type { NodeState } from './node-state.ts';
+import { freeCpuMicros, freeMemoryBytes, type NodeState } from './node-state.ts';
 import { type HoldingPin, pinThatHolds } from './pin.ts';
 import type { PlacementRequest } from './request.ts';
 import { causesText } from './summary.ts';
@@ -16,18 +16,29 @@ export interface FilterOutcome {
   readonly reported: string;
 }
 
-export interface NodeExplanation {
+export interface JudgedNode {
   readonly node: NodeName;
   readonly fits: boolean;
-  /** Every filter, in order, passed or not. */
-  readonly outcomes: readonly FilterOutcome[];
   /** Every reason against the node, in the order of the filters. */
   readonly reasons: readonly Reason[];
 }
 
+export interface NodeExplanation extends JudgedNode {
+  /** Every filter, in order, passed or not. */
+  readonly outcomes: readonly FilterOutcome[];
+}
+
+/** Nodes that refuse for the same reasons. */
+export interface RefusalGroup {
+  readonly filters: readonly FilterName[];
+  readonly nodes: number;
+  /** The one of them that lacks least. */
+  readonly nearest: NodeName;
+}
+
 export interface PlacementExplanation {
   /** Every node of the tenant, by name. */
-  readonly nodes: readonly NodeExplanation[];
+  readonly nodes: readonly JudgedNode[];
   readonly chosen?: { readonly node: NodeName; readonly why: string };
   /** `nodeId` alone keeps it from a node, and no node fits. */
   readonly pin?: HoldingPin;
@@ -45,7 +56,7 @@ const ENROL =
 /** All filters on all nodes: what `choose` would do, explained. Walks every node, so it is for people, not for every decision. */
 export function explain(cluster: ClusterState, request: PlacementRequest): PlacementExplanation {
   const states = cluster.nodes();
-  const nodes = states.map((state) => explainNode(cluster, request, state));
+  const nodes = states.map((state) => judgeNode(cluster, request, state));
   const fitting = states.filter((_, at) => nodes[at]?.fits);
   const best = fitting
     .map((state) => scoreOf(state, cluster.instancesOn(state, request.deployment)))
@@ -61,19 +72,60 @@ export function explain(cluster: ClusterState, request: PlacementRequest): Place
   };
 }
 
+function judgeNode(cluster: ClusterState, request: PlacementRequest, state: NodeState): JudgedNode {
+  const reasons = FILTERS.flatMap((filter) => reasonOf(filter, state, request, cluster) ?? []);
+  return { node: state.name, fits: reasons.length === 0, reasons };
+}
+
+/** With what each filter compared, also where it passed. */
 export function explainNode(
   cluster: ClusterState,
   request: PlacementRequest,
   state: NodeState,
 ): NodeExplanation {
-  const outcomes: FilterOutcome[] = [];
-  const reasons: Reason[] = [];
-  for (const filter of FILTERS) {
-    const reason = reasonOf(filter, state, request, cluster);
-    if (reason) reasons.push(reason);
-    outcomes.push(outcomeOf(filter, reason, state, request, cluster));
+  const judged = judgeNode(cluster, request, state);
+  const outcomes = FILTERS.map((filter) => {
+    const reason = judged.reasons.find((one) => one.filter === filter.name);
+    return outcomeOf(filter, reason, state, request, cluster);
+  });
+  return { ...judged, outcomes };
+}
+
+/** The nodes that refuse, by the filters that do: first those with the node that lacks least. */
+export function refusalGroups(
+  cluster: ClusterState,
+  request: PlacementRequest,
+  nodes: readonly JudgedNode[],
+): readonly RefusalGroup[] {
+  const groups = new Map<string, RefusalGroup & { readonly lack: number }>();
+  for (const { node, fits, reasons } of nodes) {
+    if (fits) continue;
+    const filters = reasons.map(({ filter }) => filter);
+    const lack = lackOf(cluster.node(node), request, filters);
+    const key = filters.join();
+    const known = groups.get(key);
+    const nearer = known === undefined || lack < known.lack ? { nearest: node, lack } : known;
+    const { nearest } = nearer;
+    groups.set(key, { filters, nodes: (known?.nodes ?? 0) + 1, nearest, lack: nearer.lack });
   }
-  return { node: state.name, fits: reasons.length === 0, outcomes, reasons };
+  return [...groups.values()]
+    .toSorted((a, b) => a.lack - b.lack)
+    .map(({ filters, nodes: count, nearest }) => ({ filters, nodes: count, nearest }));
+}
+
+/** One for each filter that refuses; less where a part of the room is there. */
+function lackOf(
+  state: NodeState | undefined,
+  { amounts: { cpuMicros, memoryBytes } }: PlacementRequest,
+  filters: readonly FilterName[],
+): number {
+  if (state === undefined || !filters.includes('capacity')) return filters.length;
+  const lacking = (asked: number, free: number): number => (asked > free ? (asked - free) / asked : 0);
+  const most = Math.max(
+    lacking(cpuMicros, freeCpuMicros(state)),
+    lacking(memoryBytes, freeMemoryBytes(state)),
+  );
+  return filters.length - 1 + Math.min(1, most);
 }
 
 function outcomeOf(
@@ -93,7 +145,7 @@ function outcomeOf(
 
 /** `label disk=ssd: 1 node lacks it`: what is missing, and how many nodes it keeps; all of a node are in its reasons. */
 function summarise(
-  nodes: readonly NodeExplanation[],
+  nodes: readonly JudgedNode[],
   states: readonly NodeState[],
   request: PlacementRequest,
   cluster: ClusterState,
@@ -107,7 +159,7 @@ function summarise(
   return `${fitting} of ${nodes.length} ${noun}${causes === '' ? '' : `: ${causes}`}`;
 }
 
-function summaryOf(nodes: readonly NodeExplanation[]): string {
+function summaryOf(nodes: readonly JudgedNode[]): string {
   if (nodes.length === 0) return ENROL;
   return nodes
     .map((node) => `${node.node}: ${node.reasons.map((reason) => reason.message).join('; ') || 'fits'}`)
@@ -117,7 +169,7 @@ function summaryOf(nodes: readonly NodeExplanation[]): string {
 const STEADY = new Set(FILTERS.filter((filter) => filter.steady).map((filter) => filter.name));
 
 /** Free amounts move with every placement elsewhere: that a node is short is news, by how much is not. */
-function digestInput(nodes: readonly NodeExplanation[]): string {
+function digestInput(nodes: readonly JudgedNode[]): string {
   return canonicalJson(
     nodes.map((node) => [
       node.node,

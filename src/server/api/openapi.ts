@@ -72,7 +72,7 @@ function successHeaders({ query, method, success }: Route): Record<string, Schem
   const isList = success.answer?.type === 'list';
   return {
     'X-Request-Id': header('As in the log and the audit.'),
-    ...(isList && query?.['cursor'] !== undefined
+    ...(query?.['cursor'] !== undefined
       ? { Link: header('The next page, rel="next"; absent on the last one.') }
       : {}),
     ...(isList ? {} : { ETag: header('Revision of the record, for If-Match; absent where there is none.') }),

@@ -85,9 +85,13 @@ export function pageRequest(query: {
   return { limit: limit ?? DEFAULT_LIMIT, after };
 }
 
+export function cursorAfter(id: string): string {
+  return Buffer.from(id).toString('base64url');
+}
+
 /** The header that names the page behind the given id. */
 export function nextPage(path: string, query: Query, after: string): { readonly link: string } {
-  const next = new URLSearchParams({ ...query, cursor: Buffer.from(after).toString('base64url') });
+  const next = new URLSearchParams({ ...query, cursor: cursorAfter(after) });
   return { link: `<${path}?${next.toString()}>; rel="next"` };
 }
 

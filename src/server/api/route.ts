@@ -74,7 +74,7 @@ export interface StreamReply {
 }
 
 export interface StreamSink {
-  write(text: string): boolean;
+  write(piece: string | Uint8Array): boolean;
   drained(): Promise<void>;
   /** Before so many bytes are kept for the reader; false: it has to come back when it has read other things. */
   hold(bytes: number): boolean;

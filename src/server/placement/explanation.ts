@@ -3,10 +3,18 @@ import type { DeploymentRecord, Workload } from '../../core/model/deployment.ts'
 import { type InstanceId, instanceId, type NodeName } from '../../core/model/ids.ts';
 import type { InstanceRecord } from '../../core/model/instance.ts';
 import type { ClusterState, PlacedInstance } from '../../core/scheduler/cluster.ts';
-import { explain, type NodeExplanation } from '../../core/scheduler/explain.ts';
+import {
+  explain,
+  explainNode,
+  type JudgedNode,
+  type NodeExplanation,
+  type RefusalGroup,
+  refusalGroups,
+} from '../../core/scheduler/explain.ts';
 import type { Reason } from '../../core/scheduler/filters/filter.ts';
 import { unstatedNodes } from '../../core/scheduler/misplaced.ts';
 import type { HoldingPin } from '../../core/scheduler/pin.ts';
+import type { PlacementRequest } from '../../core/scheduler/request.ts';
 import { describeScore } from '../../core/scheduler/score.ts';
 import { isOfDeployment } from '../../core/model/owner.ts';
 import { idOf, prefixOf } from '../store/record-ids.ts';
@@ -90,8 +98,15 @@ export interface DeploymentExplanation {
     readonly node: NodeName;
     readonly current: boolean;
   }[];
-  /** What would become of one more instance, node by node, filter by filter. */
+  /** What would become of one more instance, node by node, filter by filter: of the nodes that were asked for. */
   readonly nodes: readonly NodeExplanation[];
+  /** After which more nodes come. */
+  readonly upTo?: NodeName;
+  readonly total: number;
+  readonly fitting: number;
+  readonly refused: readonly RefusalGroup[];
+  /** No node fits: the one that lacks least. */
+  readonly nearest?: RefusedNode;
   readonly chosen?: { readonly node: NodeName; readonly why: string };
   readonly pin?: HoldingPin;
   readonly summary: string;
@@ -105,15 +120,43 @@ export interface DeploymentExplanation {
   readonly warnings: readonly Warning[];
 }
 
+/** Which nodes are shown, in the order of their names. */
+export interface NodesAsked {
+  readonly limit: number;
+  readonly after?: string;
+  /** Only this one. */
+  readonly node?: string;
+  /** Only those that refuse. */
+  readonly failed: boolean;
+}
+
+/** Of what a page shows, as JSON: a screen full, however many nodes there are. */
+const PAGE_LENGTH = 40_000;
+const MAX_FIT_WITHOUT = 100;
+
+/** The whole is judged, for the summary; what each filter compared is told of the nodes of the page alone. */
 export function explainDeployment(
   clusters: TenantClusters,
   tenant: TenantStore,
   { spec, specHash }: Pick<DeploymentRecord, 'spec' | 'specHash'>,
+  asked: NodesAsked,
 ): DeploymentExplanation {
   const cluster = clusters.of(tenant.tenantId);
   const request = clusters.request(tenant.tenantId, spec);
   const { nodes, chosen, pin, summary } = explain(cluster, request);
-  const instances = tenant.collection('instances').listUnder(prefixOf('instances', spec.name));
+  const { shown, upTo } = pageOfNodes(cluster, request, nodes, asked);
+  const refusing = refusalGroups(cluster, request, nodes);
+  const fitting = nodes.filter(({ fits }) => fits).length;
+  const nearest = fitting > 0 ? undefined : nodes.find(({ node }) => node === refusing[0]?.nearest);
+  const onPage = new Set<string>(shown.map(({ node }) => node));
+  // Those of a node that has left are told once, with the first page.
+  const isFirst = asked.after === undefined && asked.node === undefined;
+  const instances = tenant
+    .collection('instances')
+    .listUnder(prefixOf('instances', spec.name))
+    .filter(
+      ({ record: { nodeId } }) => onPage.has(nodeId) || (isFirst && cluster.node(nodeId) === undefined),
+    );
   return {
     deployment: spec.name,
     instances: instances.map(({ record }) => ({
@@ -121,9 +164,14 @@ export function explainDeployment(
       node: record.nodeId,
       current: record.specHash === specHash,
     })),
-    nodes,
+    nodes: shown,
+    ...(upTo !== undefined && { upTo }),
+    total: nodes.length,
+    fitting,
+    refused: refusing,
+    ...(nearest && { nearest: refused(nearest) }),
     ...(chosen && { chosen }),
-    ...(pin && { pin }),
+    ...(pin && { pin: { ...pin, fitWithout: pin.fitWithout.slice(0, MAX_FIT_WITHOUT) } }),
     summary,
     waitingFor: gatesOf(tenant, spec).map((gate) => gate.message),
     misplaced: instances.flatMap(({ record: { id, nodeId, wanted } }) => {
@@ -134,7 +182,30 @@ export function explainDeployment(
   };
 }
 
-export function refused({ node, reasons }: NodeExplanation): RefusedNode {
+function pageOfNodes(
+  cluster: ClusterState,
+  request: PlacementRequest,
+  nodes: readonly JudgedNode[],
+  { limit, after, node: only, failed }: NodesAsked,
+): { readonly shown: readonly NodeExplanation[]; readonly upTo?: NodeName } {
+  const shown: NodeExplanation[] = [];
+  let length = 0;
+  for (const { node, fits } of nodes) {
+    const isAsked =
+      (only === undefined || node === only) && !(failed && fits) && (after === undefined || node > after);
+    const state = isAsked ? cluster.node(node) : undefined;
+    if (state === undefined) continue;
+    const last = shown.at(-1);
+    if (last !== undefined && (shown.length === limit || length >= PAGE_LENGTH))
+      return { shown, upTo: last.node };
+    const explained = explainNode(cluster, request, state);
+    length += JSON.stringify(explained).length;
+    shown.push(explained);
+  }
+  return { shown };
+}
+
+export function refused({ node, reasons }: JudgedNode): RefusedNode {
   return { node, reasons };
 }
 

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { NodeName } from '../../core/model/ids.ts';
 import type { PlacementRefusal } from '../../core/plan/rollout/placer.ts';
-import type { NodeExplanation, PlacementExplanation } from '../../core/scheduler/explain.ts';
+import type { JudgedNode, PlacementExplanation } from '../../core/scheduler/explain.ts';
 import type { FilterName, Reason } from '../../core/scheduler/filters/filter.ts';
 
 /** Up to so many nodes an event lists each with its reasons; beyond, nodes with the same reasons share an entry. */
@@ -21,7 +21,7 @@ interface ReasonGroup {
   readonly reasons: readonly Reason[];
 }
 
-/** Every node is named with its reasons, and the event stays far below what a store takes in one record. */
+/** Every node is named with its reasons, of many in the details alone: the message is what a person reads. */
 export function refusalOf(explanation: PlacementExplanation): PlacementRefusal {
   const { nodes, summary, reasonsDigestInput } = explanation;
   const isLarge = nodes.length > LISTED_NODES;
@@ -29,7 +29,7 @@ export function refusalOf(explanation: PlacementExplanation): PlacementRefusal {
   return {
     ok: false,
     summary,
-    message: isLarge ? groups.map(sentence).join('\n') : explanation.message,
+    message: isLarge ? `${summary}; every node with its reasons is in the details` : explanation.message,
     details: isLarge ? { groups } : { nodes: nodes.map(({ node, reasons }) => ({ node, reasons })) },
     digest: hash('sha256', reasonsDigestInput, 'base64url'),
     residency:
@@ -39,7 +39,7 @@ export function refusalOf(explanation: PlacementExplanation): PlacementRefusal {
   };
 }
 
-function groupByReasons(nodes: readonly NodeExplanation[]): readonly ReasonGroup[] {
+function groupByReasons(nodes: readonly JudgedNode[]): readonly ReasonGroup[] {
   const groups = new Map<string, ReasonGroup>();
   for (const { node, reasons } of nodes) {
     const key = reasons
@@ -50,8 +50,4 @@ function groupByReasons(nodes: readonly NodeExplanation[]): readonly ReasonGroup
     else groups.set(key, { nodes: [node], reasons });
   }
   return [...groups.values()];
-}
-
-function sentence({ nodes, reasons }: ReasonGroup): string {
-  return `${nodes.join(', ')}: ${reasons.map((reason) => reason.message).join('; ') || 'fits'}`;
 }

@@ -75,6 +75,18 @@ export const explanation = shape({
   fields: {
     deployment: text,
     instances: listOf({ type: 'object', fields: { id: text, node: text, current: flag } }),
+    total: { ...integer, description: 'Nodes of the tenant.' },
+    fitting: { ...integer, description: 'Nodes that would take one more instance.' },
+    refused: {
+      ...listOf({
+        type: 'object',
+        fields: { filters: texts, nodes: integer, nearest: { ...text, description: 'Lacks least of them.' } },
+      }),
+      description:
+        'The nodes that refuse, by the filters that do; first those with the node that lacks least.',
+    },
+    nearest: { ...refusedNode, optional: true, description: 'No node fits: the one that lacks least.' },
+    cursor: optional({ ...text, description: 'Of the next page of nodes; absent: there is none.' }),
     nodes: listOf({
       type: 'object',
       fields: {

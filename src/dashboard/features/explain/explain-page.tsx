@@ -1,8 +1,9 @@
 import { useState } from 'react';
-import { useQuery } from '@tanstack/react-query';
+import { useInfiniteQuery } from '@tanstack/react-query';
 import { useParam } from '../../app/address.ts';
 import { useApi, useSession } from '../../app/session.tsx';
 import { Badge } from '../../components/badge.tsx';
+import { Button } from '../../components/button.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorNotice } from '../../components/error-notice.tsx';
 import { Icon } from '../../components/icon.tsx';
@@ -115,17 +116,61 @@ function Table({
   );
 }
 
+/** The newest page tells of the whole, all pages of their nodes. */
+function joined(pages: readonly Explanation[]): Explanation | undefined {
+  const last = pages.at(-1);
+  if (last === undefined) return undefined;
+  return {
+    ...last,
+    nodes: pages.flatMap(({ nodes }) => nodes),
+    instances: pages.flatMap(({ instances }) => instances),
+    misplaced: pages.flatMap(({ misplaced }) => misplaced),
+  };
+}
+
+/** Of more nodes than a page shows: how many refuse for what, and which of them lacks least. */
+function Groups({ explanation: { refused, fitting, total } }: { readonly explanation: Explanation }) {
+  return (
+    <ul className="mt-2 list-disc pl-10 text-muted">
+      {fitting > 0 ? (
+        <li>
+          {fitting} of {total} nodes fit
+        </li>
+      ) : null}
+      {refused.map(({ filters, nodes, nearest }) => (
+        <li key={filters.join()}>
+          {nodes} refuse: {filters.map(filterTitle).join(', ')}; <strong>{nearest}</strong> lacks least
+        </li>
+      ))}
+    </ul>
+  );
+}
+
 /** Every node against every filter: what is required, what the node reports, and what that means. */
 export function ExplainPage() {
   const name = useParam('name');
   const api = useApi();
   const { tenant } = useSession();
   const [isAll, setAll] = useState(true);
-  const { data, error } = useQuery({
+  const {
+    data: pages,
+    error,
+    hasNextPage,
+    isFetchingNextPage,
+    fetchNextPage,
+  } = useInfiniteQuery({
     queryKey: [tenant.id, 'explain', name],
-    queryFn: ({ signal }) => api.call('GET /api/v1/deployments/{name}/explain', { params: { name }, signal }),
+    initialPageParam: '',
+    queryFn: ({ signal, pageParam: cursor }) =>
+      api.call('GET /api/v1/deployments/{name}/explain', {
+        params: { name },
+        ...(cursor !== '' && { query: { cursor } }),
+        signal,
+      }),
+    getNextPageParam: ({ cursor }) => cursor,
     refetchInterval: 10_000,
   });
+  const data = pages === undefined ? undefined : joined(pages.pages);
   const page = { title: `Placement of ${name}`, back: { to: `/deployments/${name}`, title: name } };
   if (data === undefined)
     return <Page {...page}>{error === null ? <Loading lines={6} /> : <ErrorNotice error={error} />}</Page>;
@@ -151,6 +196,7 @@ export function ExplainPage() {
             )}
           </span>
         </p>
+        {data.total > data.nodes.length ? <Groups explanation={data} /> : null}
         {[
           ...data.misplaced.map(
             ({ id, node, reasons }) =>
@@ -190,6 +236,14 @@ export function ExplainPage() {
           }
         >
           <Table explanation={data} filters={isAll ? filters : refusing} />
+          {hasNextPage ? (
+            <p className="flex items-center gap-3 px-4 py-2 text-xs text-muted">
+              {data.nodes.length} of {data.total} nodes
+              <Button small busy={isFetchingNextPage} onClick={() => void fetchNextPage()}>
+                Show more
+              </Button>
+            </p>
+          ) : null}
         </Panel>
       )}
     </Page>

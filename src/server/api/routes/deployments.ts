@@ -16,7 +16,7 @@ import { parseIfMatch } from '../../writes/if-match.ts';
 import { type UpdateOptions, updateDeployment } from '../../writes/deployments/update-deployment.ts';
 import { explainAccess } from '../../placement/access-explanation.ts';
 import { explainDeployment } from '../../placement/explanation.ts';
-import { pageReply, pageRequest, writeOptions } from '../paging.ts';
+import { booleanParameter, cursorAfter, nextPage, pageReply, pageRequest, writeOptions } from '../paging.ts';
 import { type ReplyTo, type RequestFor, type Route, serve } from '../route.ts';
 import { fullReply, guardedReply, writeReply } from '../write-reply.ts';
 
@@ -96,8 +96,13 @@ export function deploymentRoutes(admission: Admission): Route[] {
         restartDeployment(admission, request.caller, request.params.name, request.body ?? {}, ifMatch),
       ),
     ),
-    serve(DEPLOYMENTS.explain, ({ store, params, query: { from } }) => {
+    serve(DEPLOYMENTS.explain, ({ store, params, query }) => {
       const name = params.name;
+      const { from, node } = query;
+      const page = pageRequest(query);
+      if (isRejection(page)) return page;
+      const failed = booleanParameter(query, 'failed');
+      if (isRejection(failed)) return failed;
       const { stored, field } = findDeployment(store, name);
       if (stored === undefined) return deploymentNotFound(field, name);
       const access = from === undefined ? undefined : explainAccess(store, stored.record.spec, from);
@@ -107,8 +112,18 @@ export function deploymentRoutes(admission: Admission): Route[] {
           received: received(from),
           why: 'The tenant has no deployment and no job of this name.',
         });
-      const explanation = explainDeployment(admission.clusters, store, stored.record);
-      return { status: 200, body: asExplanation({ ...explanation, ...(access && { access }) }) };
+      const asked = { ...page, failed, ...(node !== undefined && { node }) };
+      const { upTo, ...explanation } = explainDeployment(admission.clusters, store, stored.record, asked);
+      const path = `/api/v1/deployments/${encodeURIComponent(name)}/explain`;
+      return {
+        status: 200,
+        body: asExplanation({
+          ...explanation,
+          ...(upTo !== undefined && { cursor: cursorAfter(upTo) }),
+          ...(access && { access }),
+        }),
+        ...(upTo !== undefined && { headers: nextPage(path, { ...query }, upTo) }),
+      };
     }),
     serve(DEPLOYMENTS.remove, async (request) => {
       const ifMatch = parseIfMatch(request.headers['if-match']);

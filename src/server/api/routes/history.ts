@@ -18,6 +18,7 @@ import {
   type RouteRequest,
   serve,
 } from '../route.ts';
+import { EventFeeds } from '../event-feed.ts';
 import { eventStream } from '../event-stream.ts';
 
 /** RFC 3339; `Date.parse` takes much more, and what it makes of it depends on the clock of the machine. */
@@ -87,7 +88,10 @@ async function readEvents(
   return from === undefined ? { found } : { found, upTo: from };
 }
 
-async function events(request: RequestFor<typeof EVENTS.list>): Promise<ReplyTo<typeof EVENTS.list>> {
+async function events(
+  request: RequestFor<typeof EVENTS.list>,
+  feeds: EventFeeds,
+): Promise<ReplyTo<typeof EVENTS.list>> {
   const { query, headers } = request;
   const { kind, subject, since } = query;
   const sinceMs = since === undefined ? undefined : timeOf(since);
@@ -98,7 +102,10 @@ async function events(request: RequestFor<typeof EVENTS.list>): Promise<ReplyTo<
     ...(subject === undefined ? {} : { subject }),
     ...(sinceMs === undefined ? {} : { since: sinceMs }),
   };
-  if (lasts(EVENTS.list, headers)) return eventStream(request, (event) => matchesFilter(filter, event));
+  if (lasts(EVENTS.list, headers)) {
+    const wants = (event: EventRecord): boolean => matchesFilter(filter, event);
+    return eventStream(request, feeds, { key: JSON.stringify(filter), wants });
+  }
   const page = pageRequest(query);
   if (isRejection(page)) return page;
   const { found, upTo } = await readEvents(request, filter, page.after, page.limit + 1);
@@ -114,8 +121,9 @@ async function events(request: RequestFor<typeof EVENTS.list>): Promise<ReplyTo<
 }
 
 export function historyRoutes(): Route[] {
+  const feeds = new EventFeeds();
   return [
-    serve(EVENTS.list, events),
+    serve(EVENTS.list, (request) => events(request, feeds)),
     serve(ARCHIVES.list, async ({ store, params, query }) => {
       const page = pageRequest(query);
       if (isRejection(page)) return page;

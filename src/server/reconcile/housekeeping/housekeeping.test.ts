@@ -149,7 +149,7 @@ describe('questions about placement', () => {
     await sim.apply({ name: 'web', nodeId: 'n2', dependsOn: { db: 'started' } });
     const record = sim.tenant.get('deployments', 'web')?.record;
     if (record === undefined) throw new Error('not stored');
-    const explained = explainDeployment(sim.clusters, sim.tenant, record);
+    const explained = explainDeployment(sim.clusters, sim.tenant, record, { limit: 9, failed: false });
     expect(explained.nodes.map(({ node, fits }) => [node, fits])).toEqual([
       ['n1', false],
       ['n2', true],
