@@ -1,5 +1,5 @@
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,27 +7,46 @@ import fastify from 'fastify';
 import { openSqliteKv } from '../../src/server/store/sqlite/sqlite-kv.ts';
 
 /**
- * What the machine can do without us: a bare node:http handler that parses JSON and group-commits given values, and a
- * bare Fastify handler that answers a constant. Prints its port; ends with its parent.
+ * What the machine can do without us: a bare node:http handler that parses JSON and group-commits given values, the same that tells
+ * everybody who reads its events, and a bare Fastify handler that answers a constant. Prints its port; ends with its parent.
  */
 const [kind, payloadText = '{}'] = process.argv.slice(2);
 const payload = JSON.parse(payloadText) as { readonly values?: readonly string[]; readonly body?: string };
+
+/** As long as what an event of a create has beside its subject. */
+const EVENT_LIKE = 'x'.repeat(300);
+const ROWS = 6;
+const values = payload.values ?? Array.from({ length: ROWS }, () => 'x'.repeat(400));
 
 async function commitServer(): Promise<number> {
   const dir = mkdtempSync(join(tmpdir(), 'berth-bench-'));
   process.on('exit', () => rmSync(dir, { recursive: true, force: true }));
   const kv = await openSqliteKv({ dir });
   let count = 0;
+  const readers = new Set<ServerResponse>();
   const server = createServer((request, response) => {
+    if (request.method === 'GET') {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write(': connected\n\n');
+      readers.add(response);
+      response.once('close', () => readers.delete(response));
+      return;
+    }
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
       const body = JSON.parse(Buffer.concat(chunks).toString()) as object;
       count += 1;
-      const puts = (payload.values ?? []).map((value, index) => ({ key: `bench/${index}/${count}`, value }));
+      const puts = values.map((value, index) => ({ key: `bench/${index}/${count}`, value }));
       void kv.commit({ puts }).then(() => {
         response.writeHead(201, { 'content-type': 'application/json' });
         response.end(JSON.stringify({ ...body, stored: count }));
+        if (readers.size === 0) return;
+        const event = { id: `event-${count}`, subject: body, details: { stored: count, like: EVENT_LIKE } };
+        const frame = Buffer.from(
+          `id: ${event.id}\nevent: deployment.created\ndata: ${JSON.stringify(event)}\n\n`,
+        );
+        for (const reader of readers) reader.write(frame);
       });
     });
   });
@@ -45,7 +64,7 @@ async function readServer(): Promise<number> {
   return (app.server.address() as AddressInfo).port;
 }
 
-const port = kind === 'commit' ? await commitServer() : await readServer();
+const port = kind === 'read' ? await readServer() : await commitServer();
 process.stdout.write(`${port}\n`);
 process.on('disconnect', () => process.exit(0));
 process.on('SIGTERM', () => process.exit(0));

@@ -1,14 +1,16 @@
 import { DockerEngine } from '../../src/agent/engine/docker-engine.ts';
 import { startAgent } from '../../test/support/harness/agent-process.ts';
-import { buildTestImage, startEngine } from '../../test/support/harness/engine.ts';
+import { startEngine } from '../../test/support/harness/engine.ts';
 import { pushImage, startRegistry } from '../../test/support/harness/registry.ts';
-import { type ServerProcess, startServerProcess } from './server-process.ts';
+import { type ServerOptions, type ServerProcess, startServerProcess } from './server-process.ts';
 
 export const COMMAND = ['sleep', '3600'];
 const DEADLINE_MS = 180_000;
 
 /** One real engine, a control plane and its agent, an image that all of them know. */
 export interface OneNode {
+  /** With which its control plane, killed, is started again. */
+  readonly serverOptions: ServerOptions;
   readonly image: string;
   readonly socketPath: string;
   readonly engine: DockerEngine;
@@ -35,15 +37,20 @@ export function percentile(times: readonly number[], share: number): number {
   return times.toSorted((a, b) => a - b)[Math.floor(times.length * share)] ?? 0;
 }
 
-export async function startOneNode(): Promise<OneNode> {
+export async function startOneNode(options: ServerOptions = {}): Promise<OneNode> {
   const daemon = await startEngine({ largeNetworks: true });
-  // The registry answers the image check; the engine has the image already, so that no pull is measured.
-  const registry = await startRegistry();
-  const { reference: image } = await pushImage(registry, 'bench/box:1', {});
-  await buildTestImage(daemon, image);
+  const registry = await startRegistry({ address: daemon.namespace?.hostAddress ?? '127.0.0.1' });
+  const { reference: image } = await pushImage(registry, 'bench/box:1');
   const engine = new DockerEngine(daemon.socketPath);
+  // Before anything is measured.
+  await engine.pull(image);
   await engine.ensureNetwork({ name: 'bench', driver: 'bridge', internal: false, labels: {} });
-  const server = await startServerProcess({ args: ['--node-name', 'control-plane'] });
+  const serverOptions = {
+    args: ['--node-name', 'control-plane'],
+    environment: { BERTH_REGISTRIES_ALLOW_PRIVATE: `http://${registry.host}` },
+    ...options,
+  };
+  const server = await startServerProcess(serverOptions);
   const join = (await server.call('POST', '/api/v1/join-tokens', {})).body as { token: string };
   const agent = await startAgent({
     server: server.url,
@@ -52,6 +59,7 @@ export async function startOneNode(): Promise<OneNode> {
     joinToken: join.token,
   });
   return {
+    serverOptions: { ...serverOptions, listen: new URL(server.url).host },
     image,
     socketPath: daemon.socketPath,
     engine,

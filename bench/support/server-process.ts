@@ -23,6 +23,8 @@ export interface ServerOptions {
   readonly environment?: Readonly<Record<string, string>>;
   /** Data of its own that outlives it; absent: a temporary folder. */
   readonly dir?: string;
+  /** Host and port; absent: any port. */
+  readonly listen?: string;
 }
 
 /** The control plane as a process of its own, with no rate limit that matters; resolves when it says that it is ready. */
@@ -31,7 +33,7 @@ export async function startServerProcess(options: ServerOptions = {}): Promise<S
   const dir = options.dir ?? mkdtempSync(join(tmpdir(), 'berth-bench-'));
   const child = spawn(
     join(import.meta.dirname, '../../bin/berth'),
-    ['server', '--data-dir', dir, '--listen', '127.0.0.1:0', ...args],
+    ['server', '--data-dir', dir, '--listen', options.listen ?? '127.0.0.1:0', ...args],
     {
       env: {
         ...process.env,
@@ -71,6 +73,7 @@ export async function startServerProcess(options: ServerOptions = {}): Promise<S
       new Promise((resolve) => {
         process.off('exit', killOnExit);
         child.removeAllListeners('exit');
+        if (child.signalCode !== null) return resolve();
         const kill = setTimeout(() => child.kill('SIGKILL'), STOP_MS);
         child.once('exit', () => {
           clearTimeout(kill);

@@ -140,6 +140,52 @@ export const BENCHES: readonly Bench[] = [
     ],
   },
   {
+    name: 'events',
+    args: ['10', '5000', 'etcd'],
+    quickArgs: ['1', '200', 'etcd'],
+    minutes: 4,
+    bars: [
+      {
+        what: 'cost of 100 readers of events at 50 creates/s, of a bare server that tells as many, embedded store',
+        bar: '≤ 2',
+        read: first(/^embedded: readers cost x([\d.]+)/m),
+        isMet: atMost(2),
+      },
+      {
+        what: 'the same, p99 of delivery',
+        bar: '≤ 2',
+        read: first(/^embedded: .* p99 x([\d.]+)/m),
+        isMet: atMost(2),
+      },
+      {
+        what: 'cost of the same readers on etcd, of the same bare server',
+        bar: '≤ 2',
+        read: first(/^etcd: readers cost x([\d.]+)/m),
+        isMet: atMost(2),
+      },
+    ],
+  },
+  {
+    name: 'recovery',
+    args: ['8'],
+    quickArgs: ['1'],
+    minutes: 2,
+    bars: [
+      {
+        what: 'control plane killed and started again: a create answered, p50 (ms)',
+        bar: '≤ 700',
+        read: first(/a create answered after p50 (\d+) ms/),
+        isMet: atMost(700),
+      },
+      {
+        what: 'the same, its container running, p50 (ms)',
+        bar: '≤ 1,500',
+        read: first(/its container running after p50 (\d+) ms/),
+        isMet: atMost(1500),
+      },
+    ],
+  },
+  {
     name: 'creates',
     args: ['5'],
     quickArgs: ['1'],

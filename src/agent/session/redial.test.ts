@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isUnreached, redialMs } from './redial.ts';
+import { isRefused, isUnreached, redialMs } from './redial.ts';
 
 const most = () => 1;
 
@@ -13,6 +13,8 @@ describe('the pause before the next connection', () => {
       20,
       2_000,
     ],
+    ['stays within a second while nobody listens, as at a restart', { refused: true }, 12, 1_000],
+    ['grows when that was no restart', { refused: true }, 40, 20_000],
     ['is what it was told, and its turn', { queued: true, retryMs: 3_000 }, 20, 4_000],
   ])('%s', (_what, ended, rounds, ms) => {
     expect(redialMs(ended, rounds, most)).toBe(ms);
@@ -23,5 +25,6 @@ describe('the pause before the next connection', () => {
     expect(
       ['ETIMEDOUT', 'EHOSTUNREACH', 'ECONNREFUSED', 'ECONNRESET'].map((code) => isUnreached(error(code))),
     ).toEqual([true, true, false, false]);
+    expect(isRefused(error('ECONNREFUSED'))).toBe(true);
   });
 });

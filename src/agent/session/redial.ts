@@ -4,6 +4,10 @@ import { type BackOff, fullJitterMs } from '../back-off.ts';
 const BACK_OFF: BackOff = { baseMs: 500, capMs: 20_000 };
 /** Nobody was there, so nobody is spared by a longer pause; and a node whose network is back is reached again only with its session. */
 const UNREACHED: BackOff = { baseMs: 500, capMs: 2_000 };
+/** Nobody listens: a control plane that starts again does so within a second or two, and a connection that is refused costs it nothing. */
+const REFUSED: BackOff = { baseMs: 250, capMs: 1_000 };
+/** Rounds of those, some five seconds; then it is no restart, and thousands need not hurry. */
+const REFUSED_ROUNDS = 12;
 /** Agents whose retry falls into the same second are spread over it. */
 const TURN_MS = 1_000;
 
@@ -13,15 +17,21 @@ export interface Ended {
   readonly queued?: boolean;
   /** No machine answered at all. */
   readonly unreached?: boolean;
+  /** The machine is there, and nobody listens on it. */
+  readonly refused?: boolean;
 }
 
 /** How long to wait before the next connection. `rounds`: how often every address has failed. */
-export function redialMs({ retryMs = 0, queued, unreached }: Ended, rounds: number, random: () => number) {
-  const spreadMs =
-    queued === true
-      ? random() * TURN_MS
-      : fullJitterMs(rounds, unreached === true ? UNREACHED : BACK_OFF, random);
-  return Math.round(retryMs + spreadMs);
+export function redialMs(ended: Ended, rounds: number, random: () => number): number {
+  const { retryMs = 0, queued, unreached, refused } = ended;
+  const jitter = (): number => {
+    if (unreached === true) return fullJitterMs(rounds, UNREACHED, random);
+    if (refused !== true) return fullJitterMs(rounds, BACK_OFF, random);
+    return rounds <= REFUSED_ROUNDS
+      ? fullJitterMs(rounds, REFUSED, random)
+      : fullJitterMs(rounds - REFUSED_ROUNDS, BACK_OFF, random);
+  };
+  return Math.round(retryMs + (queued === true ? random() * TURN_MS : jitter()));
 }
 
 const NOBODY: ReadonlySet<string | undefined> = new Set([
@@ -35,4 +45,8 @@ const NOBODY: ReadonlySet<string | undefined> = new Set([
 /** One that refuses is there. */
 export function isUnreached({ code }: NodeJS.ErrnoException): boolean {
   return NOBODY.has(code);
+}
+
+export function isRefused({ code }: NodeJS.ErrnoException): boolean {
+  return code === 'ECONNREFUSED';
 }

@@ -34,7 +34,7 @@ import type { Identity } from './identity.ts';
 import { type Log } from '../log.ts';
 import type { NodeFacts } from './node-facts.ts';
 import { Pins } from './pins.ts';
-import { type Ended, isUnreached, redialMs } from './redial.ts';
+import { type Ended, isRefused, isUnreached, redialMs } from './redial.ts';
 import { retryAfterMs } from './retry-after.ts';
 import { decodeServerMessage } from './server-message.ts';
 
@@ -201,7 +201,11 @@ export class Session {
         end(
           failure === undefined
             ? { reason: said }
-            : { reason: messageOf(failure), unreached: isUnreached(failure) },
+            : {
+                reason: messageOf(failure),
+                unreached: isUnreached(failure),
+                refused: isRefused(failure),
+              },
         );
       });
       socket.on('unexpected-response', (_request, response: IncomingMessage) => {

@@ -1,7 +1,12 @@
 import type { EventRecord } from '../../core/model/event.ts';
 import { idOf } from '../store/record-ids.ts';
-import type { KvChangeBatch } from '../store/kv.ts';
-import { decodeRecord } from '../store/records.ts';
+import {
+  type EventChunk,
+  type EventFeeds,
+  eventFrame,
+  type EventView,
+  type FeedReader,
+} from './event-feed.ts';
 import type { RouteRequest, StreamReply, StreamSink } from './route.ts';
 
 const KEEP_ALIVE_MS = 15_000;
@@ -9,10 +14,6 @@ const KEEP_ALIVE_MS = 15_000;
 const MAX_PENDING = 10_000;
 /** So many events that are looked through for what a reader missed count as one more request. */
 const READ_PER_REQUEST = 32;
-
-function frame(event: EventRecord): string {
-  return `id: ${event.id}\nevent: ${event.kind}\ndata: ${JSON.stringify(event)}\n\n`;
-}
 
 interface Missed {
   readonly events: readonly EventRecord[];
@@ -47,57 +48,60 @@ async function readMissed({ store, headers, charge }: RouteRequest): Promise<Mis
 async function pump(
   request: RouteRequest,
   sink: StreamSink,
-  wanted: (event: EventRecord) => boolean,
+  feeds: EventFeeds,
+  view: EventView,
 ): Promise<void> {
-  const { store } = request;
-  const pending: EventRecord[] = [];
+  const chunks: EventChunk[] = [];
+  let pending = 0;
   let wake: () => void = () => undefined;
   let lost = false;
-  const missed = await readMissed(request);
-  // They are kept until the reader took them: one that opens many streams and reads none is sent away.
-  if (missed.size > 0 && !sink.hold(missed.size)) return;
-  const onBatch = (batch: KvChangeBatch): void => {
-    // Commits that share a revision come in any order there: in that of their ids, what is watched is what a reader who resumes finds.
-    const inOrder = batch.changes.toSorted((a, b) => (a.key < b.key ? -1 : 1));
-    for (const { key, entry } of inOrder) if (entry) pending.push(decodeRecord(key, entry.value));
-    wake();
+  const reader: FeedReader = {
+    take: (chunk) => {
+      chunks.push(chunk);
+      pending += chunk.events;
+      wake();
+    },
+    lost: () => {
+      lost = true;
+      wake();
+    },
   };
-  const onLost = (): void => {
-    lost = true;
-    wake();
-  };
-  const watch = store.watchCold('events', missed.revision, { onBatch, onLost });
+  // First the feed, then what was missed: no event can fall between the two, and what comes both ways is told by its revision.
+  const leave = await feeds.join(request.store, view, reader);
   const timer = setInterval(() => sink.write(': keep-alive\n\n'), KEEP_ALIVE_MS);
   sink.signal.addEventListener('abort', () => wake(), { once: true });
   try {
+    const missed = await readMissed(request);
+    // They are kept until the reader took them: one that opens many streams and reads none is sent away.
+    if (missed.size > 0 && !sink.hold(missed.size)) return;
     sink.write(': connected\n\n');
-    const send = async (event: EventRecord): Promise<void> => {
-      if (wanted(event) && !sink.write(frame(event))) await sink.drained();
-    };
     // Not counted as pending: they are bounded by what is kept, and a reader that was away long must get past them.
     for (const event of missed.events) {
       if (sink.signal.aborted) return;
-      await send(event);
+      if (view.wants(event) && !sink.write(eventFrame(event))) await sink.drained();
     }
-    while (!sink.signal.aborted && !lost && pending.length < MAX_PENDING) {
-      const event = pending.shift();
-      if (event === undefined) {
+    while (!sink.signal.aborted && !lost && pending < MAX_PENDING) {
+      const chunk = chunks.shift();
+      if (chunk === undefined) {
         await new Promise<void>((resolve) => {
           wake = resolve;
         });
-      } else await send(event);
+        continue;
+      }
+      pending -= chunk.events;
+      if (chunk.revision > missed.revision && !sink.write(chunk.bytes)) await sink.drained();
     }
   } finally {
     clearInterval(timer);
-    watch.close();
+    leave();
   }
 }
 
 /** Live events; a lost watch or a slow reader ends the stream, and the client resumes with Last-Event-ID. */
-export function eventStream(request: RouteRequest, wanted: (event: EventRecord) => boolean): StreamReply {
+export function eventStream(request: RouteRequest, feeds: EventFeeds, view: EventView): StreamReply {
   return {
     status: 200,
     contentType: 'text/event-stream; charset=utf-8',
-    stream: (sink) => pump(request, sink, wanted),
+    stream: (sink) => pump(request, sink, feeds, view),
   };
 }

@@ -45,7 +45,12 @@ export async function sendStream(
       controller.signal.addEventListener('abort', done, { once: true });
     });
   try {
-    await result.stream({ write: (text) => response.write(text), drained, hold, signal: controller.signal });
+    await result.stream({
+      write: (piece) => response.write(piece),
+      drained,
+      hold,
+      signal: controller.signal,
+    });
   } finally {
     response.end();
   }

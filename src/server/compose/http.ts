@@ -1,3 +1,4 @@
+import { Arrivals } from './arrivals.ts';
 import type { Socket } from 'node:net';
 import type { Server as TlsServer } from 'node:tls';
 import type { Admission } from '../writes/admission.ts';
@@ -114,10 +115,10 @@ export function composeHttp(base: Base, background: Background, admission: Admis
   const { scalingView, copyAges } = controllers;
   const onProven = (socket: Socket): void => shares.connections.know(socket);
   addPeerPaths(app, cluster.endpoints({ dispatch, measurements, scalingView, copyAges, onProven }), log);
+  const arrivals = new Arrivals(ready);
   app.server.on('upgrade', (request, socket, head) => {
     if (request.url?.startsWith('/api/') === true) routeUpgrade(app, request, socket, head);
-    else if (ready()) cluster.admit(socket, () => dispatch.upgrade(request, socket, head));
-    else socket.end('HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConnection: close\r\n\r\n');
+    else arrivals.arrive(socket, () => cluster.admit(socket, () => dispatch.upgrade(request, socket, head)));
   });
   return { app, shares };
 }
