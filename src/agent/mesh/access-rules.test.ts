@@ -35,6 +35,13 @@ function map(more: Partial<MeshMap> = {}): MeshMap {
   };
 }
 
+describe('rules of sources', () => {
+  it('name no set or map, which is empty in the moment at which they are replaced', () => {
+    const chain = /chain sources \{\n([^}]*)\}/.exec(meshRules(map(), PLACE))?.[1] ?? '';
+    expect(chain).toContain('ip saddr 10.210.0.0/16 ip daddr 10.210.0.0/16 snat to ip saddr\n');
+  });
+});
+
 describe('rules of access', () => {
   it('are none while nobody asks for any', () => {
     const services = map().services.map(({ from: _from, ...rest }) => rest);

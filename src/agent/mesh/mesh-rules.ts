@@ -25,7 +25,8 @@ type Service = MeshMap['services'][number];
  * - Connections to a virtual address are given to one of its instances, at random. Those that are open keep theirs, because the kernel
  *   remembers them; so an instance that leaves is given nothing new while its connections end.
  * - The source stays what it was: engines translate whatever leaves their bridge, unless it has been translated already, so packets within
- *   the network are translated to themselves. Only an instance that is given its own connection sees the gateway.
+ *   the network are translated to themselves. By no set or map: in the moment at which rules are replaced it may have no elements, and the
+ *   engine's translation, kept for the whole connection, would lead nowhere. Only an instance that is given its own connection sees the gateway.
  * - Packets between containers of one node are routed instead of bridged. Otherwise answers would pass by the translation.
  * - While the agent is away, questions for names are not refused: clients ask again, and do not fail.
  * - A virtual address without an instance refuses at once, rather than by a timeout. One with instances never does: a packet that meets
@@ -81,7 +82,7 @@ ${elements(served.map(({ address }) => `${address} : jump ${chainOf(address)}`))
   chain sources {
     type nat hook postrouting priority 90; policy accept;
     ip saddr . ip daddr @selves masquerade
-    ip saddr ${prefix} ip daddr ${prefix} snat ip prefix to ip saddr map { ${prefix} : ${prefix} }
+    ip saddr ${prefix} ip daddr ${prefix} snat to ip saddr
   }
   chain untranslated {
 ${served.map(({ address, refused }) => (refused === undefined ? '' : `    ip daddr ${address} ${refused} goto refused\n`)).join('')}    ip daddr @served tcp flags syn drop
