@@ -128,6 +128,7 @@ export class Agent {
         placeOf: (id) => this.#loop.placeOf(id),
         onJoined: (id) => this.#loop.observer.refresh(id),
         onChange: () => this.#reporter.nodeChanged(),
+        onApplied: () => this.#loop.networkChanged(),
         log,
       });
     this.#ingress =
@@ -330,7 +331,6 @@ export class Agent {
     if (map === undefined) return;
     this.#mesh?.take(map);
     this.#ingress?.take(map);
-    this.#loop.networkChanged();
   }
 
   #take(message: SessionMessage): void {

@@ -26,6 +26,12 @@ describe('an instance that is to stop', () => {
     expect(late.untilMs('a', 10_000)).toBe(10_000 + LONGEST_MS);
   });
 
+  it('does not wait where no other takes its place, as one that stops before its successor starts', () => {
+    const draining = drained();
+    draining.take([service('web')], 10_000);
+    expect(draining.untilMs('a', 9_990)).toBeLessThanOrEqual(10_000);
+  });
+
   it('does not wait if it left long before, never was there, or its deployment is gone', () => {
     const draining = drained();
     draining.take([service('web', 'b')], 5_000);

@@ -26,11 +26,11 @@ export class Draining {
     this.#sinceMs ??= nowMs;
     const before = this.#listed;
     this.#listed = new Map(services.flatMap(({ name, instances }) => instances.map(({ id }) => [id, name])));
-    const names = new Set(services.map(({ name }) => name));
+    const served = new Set(services.flatMap(({ name, instances }) => (instances.length === 0 ? [] : name)));
     for (const [id, atMs] of this.#leftMs) if (nowMs - atMs > LONGEST_MS) this.#leftMs.delete(id);
-    // Of a deployment that is gone nobody takes over its connections.
+    // Where no other instance takes connections nobody is sent elsewhere: it would only be away for longer.
     for (const [id, name] of before)
-      if (!this.#listed.has(id) && names.has(name)) this.#leftMs.set(id, nowMs);
+      if (!this.#listed.has(id) && served.has(name)) this.#leftMs.set(id, nowMs);
   }
 
   /** An agent that has just started does not know what left before: the rules of this node may still have been those of before. */

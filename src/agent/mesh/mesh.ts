@@ -71,6 +71,8 @@ export interface MeshOptions {
   readonly onJoined: (containerId: string) => Promise<void>;
   /** What is reported of it has changed. */
   readonly onChange: () => void;
+  /** This node goes by another map now, or reaches others than before: what waited for that may go on. */
+  readonly onApplied: () => void;
   readonly log: Log;
 }
 
@@ -120,7 +122,11 @@ export class Mesh {
   constructor(options: MeshOptions) {
     this.#options = options;
     const { device, dialRelay, log } = options;
-    this.#peers = new Peers(device, new RelayClient(dialRelay, device.port, log), options.onChange, log);
+    const onPath = (): void => {
+      options.onChange();
+      options.onApplied();
+    };
+    this.#peers = new Peers(device, new RelayClient(dialRelay, device.port, log), onPath, log);
     this.#nameServer = new NameServer({
       names: () => this.#names,
       resolvers: () => this.#resolvers,
@@ -220,7 +226,6 @@ export class Mesh {
 
   take(map: MeshMap): void {
     this.#told = map;
-    this.#draining.take(map.services, performance.now());
     this.#own = new Set(
       map.services.flatMap(({ instances }) =>
         instances.flatMap(({ id, node }) => (node === this.#options.node ? id : [])),
@@ -308,7 +313,7 @@ export class Mesh {
 
   async #round(): Promise<void> {
     if (this.#lookDue) await this.#lookAround();
-    const [map, owner] = [this.#map, this.#owner];
+    const [map, owner, told] = [this.#map, this.#owner, this.#seen];
     const own = map?.nodes.find(({ name }) => name === this.#options.node);
     if (map === undefined || owner === undefined || own === undefined) return;
     this.#adopt(own.publicKey);
@@ -328,10 +333,14 @@ export class Mesh {
       map.nodes.filter(({ name }) => name !== this.#options.node),
       [map.prefix, map.virtualPrefix],
     );
+    const isNew = this.#applied !== map;
     this.#applied = map;
+    // From here on this node gives no connection to what has left.
+    if (isNew && told !== undefined) this.#draining.take(told.services, performance.now());
     this.#isPlaced = true;
     this.#placed.resolve();
     this.#solved();
+    if (isNew) this.#options.onApplied();
   }
 
   /** What was said of this node in `hello` may have changed: it is said again with the next report. */
