@@ -204,6 +204,7 @@ export class Agent {
         return await checkBindSource(path, options.bindRoots, owner?.tenantSlug ?? '');
       },
       inUse: (id) => this.#loop.usesVolume(id),
+      prepareImage: (id, image) => this.#loop.prepareImage(id, image),
       onChange: (id) => this.#loop.volumeChanged(id),
       onNews: () => this.#reporter.volumesChanged(),
       log,

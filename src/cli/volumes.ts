@@ -132,6 +132,12 @@ export async function waitUntilReady(
   );
 }
 
+const MOVING: Readonly<Record<string, string>> = {
+  preparing: 'the image is fetched there; everything runs on meanwhile',
+  stopping: 'what mounts it stops',
+  copying: 'the last copy is made',
+};
+
 /** Until the node is the primary and ready, or the move was given up. */
 export async function waitUntilPromoted(
   session: Session,
@@ -143,10 +149,7 @@ export async function waitUntilPromoted(
     const { switchover, switchoverFailed } = record;
     if (textOf(record.primaryNodeId) === node)
       return textOf(record.phase) === 'Ready' ? { done: `ready, on ${node}` } : { note: phaseText(record) };
-    if (switchover !== undefined)
-      return {
-        note: textOf(switchover.step) === 'stopping' ? 'what mounts it stops' : 'the last copy is made',
-      };
+    if (switchover !== undefined) return { note: MOVING[textOf(switchover.step)] ?? 'it moves' };
     return {
       failed: `stays ${whereText(record)}: ${textOf(switchoverFailed?.why) || 'the move was given up'}`,
     };

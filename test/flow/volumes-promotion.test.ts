@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { PREPARE_FEATURE, SEAL_FEATURE } from '../../src/core/protocol/agent-protocol.ts';
 import type { ControlPlane } from '../support/harness/control-plane.ts';
 import { eventually } from '../support/eventually.ts';
 import { deploy, type NodeFlow } from '../support/harness/node-flow.ts';
@@ -10,7 +11,14 @@ import {
   replica,
   SPAN_MS,
 } from '../support/harness/promotion-stage.ts';
-import { createVolume, dialVolumeAgent, MIB, SLOW_MS, volumeOnce } from '../support/agents/volume-agent.ts';
+import {
+  createVolume,
+  dialVolumeAgent,
+  MIB,
+  SLOW_MS,
+  type VolumeAgent,
+  volumeOnce,
+} from '../support/agents/volume-agent.ts';
 
 let stage: PromotionStage;
 let plane: ControlPlane;
@@ -157,6 +165,57 @@ describe('a lost primary with live copies', () => {
     one.die();
     const { primaryNodeId } = await volumeOnce(tenant.call, id, ({ epoch }) => epoch === 2);
     expect(primaryNodeId).toBe('resident-3');
+  });
+});
+
+describe('a primary that is drained', () => {
+  it('stops its writer when the other node has the image, whose credential that node alone is given', async () => {
+    const tenant = await plane.tenant('fetch');
+    const features = [SEAL_FEATURE, PREPARE_FEATURE];
+    const one = await stage.node(tenant, 'fetch-1', undefined, features);
+    const two = await stage.node(tenant, 'fetch-2', undefined, features);
+    const id = await stage.volume(tenant, 'data', [one, two]);
+    const credential = { username: 'fetcher', password: 'fetched-0123456789' };
+    await tenant.call('PUT', '/api/v1/secrets/registries/localhost%3A1', { values: credential });
+    one.obliges = true;
+    await deploy(tenant.call, 'app', { volumes: [{ volumeId: id, mountPath: '/data' }] });
+    await eventually(
+      () => tenant.call('GET', '/api/v1/deployments/app'),
+      ({ body }) => body.status?.phase === 'Running',
+      SLOW_MS,
+    );
+    const drained = await tenant.call('POST', '/api/v1/nodes/fetch-1/drain');
+    expect(drained.body.movable).toEqual([
+      expect.objectContaining({
+        to: 'fetch-2',
+        how: 'switchover',
+        why: expect.stringMatching(/its image is fetched there, then what mounts it stops/),
+      }),
+    ]);
+    const image = 'localhost:1/shop/web:1.0.0';
+    await two.assignment(({ volumes }) => volumes?.[0]?.prepare?.join() === image);
+    const answered = async (by: VolumeAgent, asked: string) => {
+      by.agent.send({ type: 'resolve-image', requestId: asked, volumeId: id, image: asked });
+      const { type: _type, ...answer } = await by.agent.next('resolved');
+      return answer;
+    };
+    const refused = { ok: false, reason: 'not_assigned' };
+    expect(await answered(two, image)).toEqual({
+      requestId: image,
+      ok: true,
+      environment: {},
+      registry: credential,
+    });
+    expect(await answered(one, image)).toMatchObject(refused);
+    expect(await answered(two, 'localhost:1/shop/other:1')).toMatchObject(refused);
+    const [writer] = await flow.instances(tenant, 'app', 1);
+    expect([writer?.nodeId, writer?.wanted]).toEqual(['fetch-1', 'run']);
+    expect((await volumeOnce(tenant.call, id, () => true)).switchover).toMatchObject({ step: 'preparing' });
+
+    two.volumes = [{ ...replica(id, 1, 1), prepared: { images: [image] } }];
+    const { volumes } = await one.assignment((orders) => orders.volumes?.[0]?.seal !== undefined);
+    expect(volumes?.[0]).toMatchObject({ id, role: 'primary', seal: 1 });
+    expect(await answered(two, image)).toMatchObject(refused);
   });
 });
 

@@ -36,7 +36,8 @@ function volume(more: Partial<Primary> = {}): Primary {
   return { ...base, sizeBytes: 128 * MIB, leaseMs: LEASE_MS, copiesTo: [], ...more };
 }
 
-function gone({ leaseMs: _lease, copiesTo: _copies, seal: _move, ...kept }: AssignedVolume): AssignedVolume {
+function gone(volume: AssignedVolume): AssignedVolume {
+  const { leaseMs: _lease, copiesTo: _copies, seal: _move, prepare: _images, ...kept } = volume;
   return { ...kept, role: 'gone' };
 }
 

@@ -29,7 +29,7 @@ import {
 } from './plan.ts';
 import { type Material, MaterialClient, SessionLostError } from './material-client.ts';
 import type { InstanceStep } from './step.ts';
-import { EXECUTORS, type Workbench } from './steps.ts';
+import { EXECUTORS, prepareImage, type Workbench } from './steps.ts';
 import type { LocalPlace } from '../mesh/local-health.ts';
 import type { InstanceObservation } from '../../core/model/instance.ts';
 
@@ -194,7 +194,7 @@ export class Loop {
     return taking?.address === undefined ? 'none' : { address: taking.address };
   }
 
-  /** The map of the tenant's network is another: what waited for it before it stops, or starts, goes on. */
+  /** This node goes by another map of the tenant's network: what waited for it before it stops, or starts, goes on. */
   networkChanged(): void {
     for (const { id, wanted, container } of this.state.assigned.values())
       if (wanted === 'stop' || container?.after !== undefined) this.#lanes.wake(id);
@@ -205,6 +205,13 @@ export class Loop {
       ({ wanted, container }) =>
         wanted === 'run' && container.mounts.some((mount) => mount.volumeId === volumeId),
     );
+  }
+
+  /** Throws with why it is not here. */
+  async prepareImage(volumeId: string, image: string): Promise<void> {
+    const bench = this.#epoch === undefined ? undefined : this.#bench();
+    if (bench === undefined) throw new SessionLostError('no session');
+    await prepareImage(image, volumeId, bench);
   }
 
   /** The kernel's side of this is done by the volume's fence; this makes the engine not restart it. */

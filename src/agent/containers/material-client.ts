@@ -29,6 +29,21 @@ export class MaterialClient {
   }
 
   resolve({ id, specHash, secretsVersion }: AssignedInstance): Promise<Material> {
+    return this.#ask((requestId) => ({
+      type: 'resolve',
+      requestId,
+      instanceId: id,
+      specHash,
+      secretsVersion,
+    }));
+  }
+
+  /** For an image that is fetched before the volume comes: a credential of its registry, if there is one. */
+  resolveImage(volumeId: string, image: string): Promise<Material> {
+    return this.#ask((requestId) => ({ type: 'resolve-image', requestId, volumeId, image }));
+  }
+
+  #ask(question: (requestId: string) => AgentMessage): Promise<Material> {
     this.#count += 1;
     const requestId = String(this.#count);
     return new Promise((resolve, reject) => {
@@ -37,7 +52,7 @@ export class MaterialClient {
         reject(unresolved(`the control plane did not answer in ${ANSWER_DEADLINE_MS} ms`));
       }, ANSWER_DEADLINE_MS);
       this.#pending.set(requestId, { timer, resolve, reject });
-      if (!this.#send({ type: 'resolve', requestId, instanceId: id, specHash, secretsVersion })) {
+      if (!this.#send(question(requestId))) {
         this.#pending.delete(requestId);
         clearTimeout(timer);
         reject(new SessionLostError('no session'));

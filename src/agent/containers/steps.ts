@@ -70,13 +70,8 @@ export const EXECUTORS: Executors = {
     await bench.network.made;
   },
 
-  pull: async ({ image, instanceId }, bench) => {
-    const { engine, state, pulls } = bench;
-    if (!(await engine.imageExists(image))) {
-      await (pulls.get(image) ?? startPull(image, instanceId, bench));
-    }
-    state.images.add(image);
-  },
+  pull: ({ image, instanceId }, bench) =>
+    ensureImage(image, bench, () => pullCredentials(image, instanceId, bench)),
 
   resolve: async ({ instanceId }, { state, resolver, material }) => {
     const assigned = state.assigned.get(instanceId);
@@ -246,9 +241,24 @@ async function orGone(observer: Observer, containerId: string, work: () => Promi
   }
 }
 
-function startPull(image: string, instanceId: string, bench: Workbench): Promise<void> {
+type Credentials = () => Promise<RegistryCredentials | undefined>;
+
+async function ensureImage(image: string, bench: Workbench, credentials: Credentials): Promise<void> {
+  const { engine, state, pulls } = bench;
+  if (!(await engine.imageExists(image))) await (pulls.get(image) ?? startPull(image, bench, credentials));
+  state.images.add(image);
+}
+
+/** Before an instance that needs it is here: its volume is about to come. */
+export async function prepareImage(image: string, volumeId: string, bench: Workbench): Promise<void> {
+  await ensureImage(image, bench, async () =>
+    registryCredentials(image, await bench.resolver.resolveImage(volumeId, image)),
+  );
+}
+
+function startPull(image: string, bench: Workbench, credentials: Credentials): Promise<void> {
   const { pulls } = bench;
-  const pull = pullCredentials(image, instanceId, bench)
+  const pull = credentials()
     .then((known) => pullUnlessRefused(image, known, bench))
     .finally(() => pulls.delete(image));
   pulls.set(image, pull);

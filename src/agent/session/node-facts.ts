@@ -5,6 +5,7 @@ import {
   INSTANCES_FEATURE,
   RELAY_PROOF_FEATURE,
   RENEWALS_FEATURE,
+  PREPARE_FEATURE,
   SEAL_FEATURE,
 } from '../../core/protocol/agent-protocol.ts';
 import { CONFINEMENT_FEATURE } from '../../core/model/confinement.ts';
@@ -46,6 +47,7 @@ export const AGENT_FEATURES: readonly string[] = [
   RENEWALS_FEATURE,
   CHANNELS_FEATURE,
   SEAL_FEATURE,
+  PREPARE_FEATURE,
   INSTANCES_FEATURE,
 ];
 

@@ -1,4 +1,4 @@
-import { messageOf } from '../../core/model/values.ts';
+import { messageOf, optional } from '../../core/model/values.ts';
 import type {
   AssignedVolume,
   VolumeMeasurement,
@@ -11,6 +11,7 @@ import { LeaseLink } from './lease-link.ts';
 import { Leases } from './leases.ts';
 import type { MountState } from './mount-state.ts';
 import { isLeased } from './plan.ts';
+import { Preparations } from './preparations.ts';
 import { ReceiveUnsafeError } from './receiving.ts';
 import type { VolumeTools } from './steps.ts';
 import { compareCopies, type Copy, copyText, ParentMissingError } from './volume-engine.ts';
@@ -49,6 +50,8 @@ export class CopyRefusedError extends Error {
 export interface VolumesOptions extends Omit<VolumeTools, 'records' | 'leases' | 'onGone'> {
   /** Host of the control plane that the session is with; absent: leases are had in the session alone. */
   readonly leaseHost?: () => string;
+  /** Fetches an image that what mounts the volume runs from. */
+  readonly prepareImage: (volumeId: string, image: string) => Promise<void>;
   /** A report is due. */
   readonly onNews: () => void;
 }
@@ -60,6 +63,7 @@ export class Volumes {
   readonly #tools: VolumeTools;
   readonly #kept = new Map<string, VolumeLane>();
   readonly #receiving = new Set<string>();
+  readonly #preparations: Preparations;
   readonly #reported = new Map<string, string>();
   #measuring: NodeJS.Timeout | undefined;
   #link: LeaseLink | undefined;
@@ -68,6 +72,7 @@ export class Volumes {
   constructor(options: VolumesOptions) {
     this.#options = options;
     this.leases = new Leases(options.dataDir);
+    this.#preparations = new Preparations(options.prepareImage, () => options.onNews());
     this.#tools = {
       ...options,
       records: new VolumeMetadataFiles(options.dataDir),
@@ -111,6 +116,7 @@ export class Volumes {
       if (kept !== undefined) kept.take(order);
       else this.#keep(order);
     }
+    this.#preparations.take(orders);
     if (this.#leased().some(({ id }) => !this.leases.isValid(id))) this.#options.onNews();
   }
 
@@ -192,7 +198,10 @@ export class Volumes {
   }
 
   observations(): readonly VolumeObservation[] {
-    return [...this.#kept.values()].map((kept) => kept.observation());
+    return [...this.#kept.values()].map((kept) => ({
+      ...kept.observation(),
+      ...optional('prepared', this.#preparations.of(kept.order.id)),
+    }));
   }
 
   /** What is reported at once; ages, sequences and sizes go with the next report. */
@@ -245,6 +254,7 @@ export class Volumes {
 
   async end(): Promise<void> {
     clearInterval(this.#measuring);
+    this.#preparations.end();
     this.#link?.end();
     await Promise.allSettled([...this.#kept.values()].map((kept) => kept.end()));
   }

@@ -218,7 +218,7 @@ const promote: Subcommand = {
   name: 'promote',
   summary: 'Move the primary to a node with a live copy',
   description: [
-    'Moves the primary of a replicated volume as planned, without loss: what mounts it stops, the last copy is made, and the other node takes over; what mounts it starts there. If the last copy is not made in time everything stays where it was, and the command says so and ends with status 4.',
+    'Moves the primary of a replicated volume as planned, without loss: its image is fetched there, what mounts it stops, the last copy is made, and the other node takes over; what mounts it starts there. If the last copy is not made in time everything stays where it was, and the command says so and ends with status 4.',
   ],
   parameters: [NAME, { term: '<node>', description: 'The node that takes over.' }],
   options: [

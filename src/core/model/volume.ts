@@ -15,14 +15,17 @@ export interface VolumeReplica {
 }
 
 /**
- * A planned move of the primary. `stopping`: everything that mounts it ends; `copying`: the old primary gave its lease back and makes
- * the last copy; then `to` takes over under the next epoch. Until that is stored the old primary is the only one, and can go on.
+ * A planned move of the primary. `preparing`: `to` fetches what is to run there, and everything goes on meanwhile; `stopping`: everything that
+ * mounts it ends; `copying`: the old primary gave its lease back and makes the last copy; then `to` takes over under the next epoch. Until
+ * that is stored the old primary is the only one, and can go on.
  */
 export interface VolumeSwitchover {
   /** What an agent says counts for this one only. */
   readonly attempt: number;
   readonly to: NodeName;
-  readonly step: 'stopping' | 'copying';
+  readonly step: 'preparing' | 'stopping' | 'copying';
+  /** Those that `to` is to have before anything stops; absent after that. */
+  readonly images?: readonly string[];
   readonly by: 'drain' | 'request';
   readonly since: string;
 }
@@ -82,6 +85,11 @@ export const LEAST_RESIZED_BYTES = 256 * 2 ** 20;
 /** An agent keeps its bytes; the others live in memory or outside. */
 export function isKeptByNode({ class: kind, type }: Pick<VolumeRecord, 'class' | 'type'>): boolean {
   return kind !== 'object' && type !== 'tmpfs';
+}
+
+/** Its primary is being moved, and what mounts it is away for that. */
+export function standsStill({ switchover }: Pick<VolumeRecord, 'switchover'>): boolean {
+  return switchover !== undefined && switchover.step !== 'preparing';
 }
 
 /** The primary of a volume with copies writes under a lease; without copies nobody could take its place, and no lease is needed. */

@@ -15,6 +15,7 @@ const MAX_FEATURES = 32;
 const MAX_RANGES = 64;
 const MAX_PROBLEMS = 8;
 const MAX_COPIES = 256;
+const MAX_IMAGES = 256;
 const MAX_ADDRESSES = 16;
 const MAX_ROUTES = 256;
 const MAX_PEERS = 1_024;
@@ -186,6 +187,11 @@ const volume = message({
       type: 'object',
       fields: { attempt: integer, sequence: integer, on: listOf(nodeName, MAX_COPIES) },
     }),
+    /** Of a copy that is about to be the primary: images of the order that are here, and why one is not. */
+    prepared: optional({
+      type: 'object',
+      fields: { images: listOf(text, MAX_IMAGES), problem: optional(humanText) },
+    }),
     /** Bytes of an earlier primary's time that no copy had, kept aside read-only under that epoch. */
     diverged: optional(listOf({ type: 'object', fields: { epoch: integer, path: humanText } }, MAX_COPIES)),
   },
@@ -282,6 +288,8 @@ export const agentMessage = message({
       type: 'object',
       fields: { requestId: id, instanceId: id, specHash: id, secretsVersion: integer },
     },
+    /** For an image that is to be fetched before a volume comes (`prepare`); answered by `resolved`, with the registry's credential alone. */
+    'resolve-image': { type: 'object', fields: { requestId: id, volumeId: id, image: text } },
     data: { type: 'object', fields: { streamId: id, ...streamItemFields } },
     end: { type: 'object', fields: { streamId: id, ...streamEndFields } },
     /** The new token is on disk: the old one may go. */
@@ -296,6 +304,7 @@ export type Hello = Of<'hello'>;
 export type Report = Of<'report'>;
 export type Ask = Of<'ask'>;
 export type Resolve = Of<'resolve'>;
+export type ResolveImage = Of<'resolve-image'>;
 export type StreamData = Of<'data'>;
 export type StreamEnd = Of<'end'>;
 

@@ -7,6 +7,7 @@ export type {
   Report,
   ReportedFailure,
   Resolve,
+  ResolveImage,
   StoreMark,
   StreamData,
   StreamEnd,
@@ -72,6 +73,9 @@ export const ANCHORS_FEATURE = 'anchors';
 
 /** Feature of an agent that gives a volume's lease back and makes its last copy, so that another node takes over without loss. */
 export const SEAL_FEATURE = 'volume_seal';
+
+/** Feature of an agent that fetches images before a volume comes with what runs from it (`prepare`). */
+export const PREPARE_FEATURE = 'volume_prepare';
 
 /** In this header of a request for a relay: base64 of the Ed25519 signature over `relayText`. */
 export const PROOF_HEADER = 'berth-proof';

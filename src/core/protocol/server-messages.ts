@@ -156,10 +156,7 @@ const volumeFields = {
   /** `bind` only; the agent refuses what is not under its own roots. */
   hostPath: optional(serverText),
 } as const;
-const copyOnly = {
-  type: 'object',
-  fields: { ...volumeFields, copiesTo: absent, leaseMs: absent, seal: absent },
-} as const;
+const copyFields = { ...volumeFields, copiesTo: absent, leaseMs: absent, seal: absent } as const;
 
 /**
  * What this node keeps of a volume. Absence from an assignment never removes bytes; `gone` is the order to.
@@ -185,10 +182,18 @@ const volume = message({
          * it. The number is that of the move; without it what was held still goes on.
          */
         seal: optional(count),
+        prepare: absent,
       },
     },
-    replica: copyOnly,
-    gone: copyOnly,
+    replica: {
+      type: 'object',
+      fields: {
+        ...copyFields,
+        /** The volume is about to come here: fetch these images and say which are there. Only to agents that say they know it. */
+        prepare: optional(listOf(serverText)),
+      },
+    },
+    gone: { type: 'object', fields: { ...copyFields, prepare: absent } },
   },
 });
 export type AssignedVolume = Message<typeof volume>;

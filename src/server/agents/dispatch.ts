@@ -183,6 +183,7 @@ export class Dispatch {
     this.#resolver = new MaterialResolver({
       store,
       placed: this.placed,
+      volumes: this.volumes,
       ...options.material,
       credentials,
       journal,
@@ -289,6 +290,9 @@ export class Dispatch {
         return;
       case 'resolve':
         void this.#resolver.answer(session, message);
+        return;
+      case 'resolve-image':
+        void this.#resolver.answerImage(session, message);
         return;
       case 'ingressGet':
       case 'ingressPut':

@@ -1,9 +1,11 @@
 import type { DeploymentSpec } from '../../core/model/deployment.ts';
+import { pinnedImage } from '../../core/model/image-reference.ts';
 import type { NodeName } from '../../core/model/ids.ts';
 import type { InstanceRecord } from '../../core/model/instance.ts';
 import { type DeploymentName, ownerOf } from '../../core/model/owner.ts';
 import type { VolumeRecord } from '../../core/model/volume.ts';
 import type { VolumeNode } from '../../core/plan/volumes/volume-facts.ts';
+import { PREPARE_FEATURE } from '../../core/protocol/agent-protocol.ts';
 import { explain } from '../../core/scheduler/explain.ts';
 import type { PlacementRequest, VolumeRequirement } from '../../core/scheduler/request.ts';
 import { idOf, prefixOf } from '../store/record-ids.ts';
@@ -23,6 +25,40 @@ export function volumeUsers(
     const spec = tenant.get('specs', idOf('specs', deployment, specHash))?.record;
     return spec?.volumes?.some(({ volumeId }) => volumeId === id) ?? false;
   });
+}
+
+/** What the instances on the primary run from, and their successors will. */
+export function volumeImages(
+  tenant: TenantStore,
+  clusters: TenantClusters,
+  record: VolumeRecord,
+): readonly string[] {
+  const images = volumeUsers(tenant, clusters, record).flatMap(({ deployment, specHash }) => {
+    const spec = tenant.get('specs', idOf('specs', deployment, specHash))?.record;
+    return spec === undefined ? [] : [pinnedImage(spec.image, spec.imageDigest)];
+  });
+  return [...new Set(images)].toSorted();
+}
+
+/** Volumes and copies that each node keeps. */
+export function volumeLoads(tenant: TenantStore): (name: NodeName) => number {
+  let loads: Map<NodeName, number> | undefined;
+  return (name) => {
+    if (loads === undefined) {
+      loads = new Map();
+      for (const { record } of tenant.list('volumes')) {
+        const kept = [record.primaryNodeId, ...record.replicas.map(({ nodeId }) => nodeId)];
+        for (const node of kept) if (node !== undefined) loads.set(node, (loads.get(node) ?? 0) + 1);
+      }
+    }
+    return loads.get(name) ?? 0;
+  };
+}
+
+/** Whether the agent of the node fetches images before a volume comes. */
+export function prepares(tenant: TenantStore, node: NodeName): boolean {
+  const features = tenant.get('nodes', idOf('nodes', node))?.record.features;
+  return features?.includes(PREPARE_FEATURE) === true;
 }
 
 /** A node as a planned move sees it; undefined: it is not enrolled. */

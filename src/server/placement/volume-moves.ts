@@ -1,10 +1,10 @@
 import type { NodeName } from '../../core/model/ids.ts';
-import { isKeptByNode, type VolumeRecord } from '../../core/model/volume.ts';
+import { isKeptByNode, type VolumeRecord, type VolumeSwitchover } from '../../core/model/volume.ts';
 import { whyNoTarget } from '../../core/plan/volumes/volume-switchover.ts';
 import { SEAL_FEATURE } from '../../core/protocol/agent-protocol.ts';
 import { idOf } from '../store/record-ids.ts';
 import type { TenantStore } from '../store/store.ts';
-import { busyWith, moveTarget, unfitFor } from './switchover.ts';
+import { busyWith, moveTarget, prepares, unfitFor, volumeLoads } from './switchover.ts';
 import type { TenantClusters } from './tenant-clusters.ts';
 
 export interface VolumeMove {
@@ -35,8 +35,7 @@ function moveOf(
 ): Pick<VolumeMove, 'to' | 'why'> {
   const { name, switchover, switchoverFailed } = record;
   if (switchover !== undefined) {
-    const doing = switchover.step === 'stopping' ? 'what mounts it stops' : 'its last copy is made';
-    return { to: switchover.to, why: `it moves as planned: ${doing}` };
+    return { to: switchover.to, why: `it moves as planned: ${switchoverText(switchover)}` };
   }
   if (record.class !== 'replicated')
     return { why: `it is of the class ${record.class} and on this machine only` };
@@ -49,19 +48,36 @@ function moveOf(
   if (record.replicas.length === 0)
     return { why: `it has no copy on another node; berth volume add-replica ${name} NODE makes one` };
   const refused: string[] = [];
-  for (const copy of record.replicas) {
+  // In the order in which one is chosen.
+  const load = volumeLoads(tenant);
+  const copies = record.replicas.toSorted(
+    (a, b) => load(a.nodeId) - load(b.nodeId) || (a.nodeId < b.nodeId ? -1 : 1),
+  );
+  for (const copy of copies) {
     const why =
       whyNoTarget(copy, moveTarget(tenant, clusters, copy.nodeId)) ??
       unfitFor(tenant, clusters, record, copy.nodeId);
     if (why !== undefined) refused.push(`${copy.nodeId}: ${why}`);
     else {
       const busy = busyWith(tenant, clusters, record);
+      const first = prepares(tenant, copy.nodeId) ? 'its image is fetched there, then ' : '';
       const when = busy === undefined ? '' : `, once that has ended: ${busy}`;
       return {
         to: copy.nodeId,
-        why: `what mounts it stops, its last copy is made, then it starts there${when}`,
+        why: `${first}what mounts it stops, its last copy is made, then it starts there${when}`,
       };
     }
   }
   return { why: `no copy can take over (${refused.join('; ')})` };
+}
+
+function switchoverText({ step, to, images = [] }: VolumeSwitchover): string {
+  switch (step) {
+    case 'preparing':
+      return `${images.join(', ')} is fetched on ${to}; everything runs on meanwhile`;
+    case 'stopping':
+      return 'what mounts it stops';
+    case 'copying':
+      return 'its last copy is made';
+  }
 }

@@ -1,6 +1,6 @@
 import type { Workload } from '../../core/model/deployment.ts';
 import type { InstanceRecord } from '../../core/model/instance.ts';
-import type { VolumeRecord } from '../../core/model/volume.ts';
+import { standsStill, type VolumeRecord } from '../../core/model/volume.ts';
 import type { ClosedGate } from '../../core/plan/rollout/dependencies.ts';
 import { idOf } from '../store/record-ids.ts';
 import type { TenantStore } from '../store/store.ts';
@@ -26,8 +26,8 @@ export function isFenced(
   { nodeId }: InstanceRecord,
 ): boolean {
   return mounted(tenant, spec).some(
-    ({ primaryNodeId, switchover }) =>
-      primaryNodeId !== undefined && (primaryNodeId !== nodeId || switchover !== undefined),
+    (volume) =>
+      volume.primaryNodeId !== undefined && (volume.primaryNodeId !== nodeId || standsStill(volume)),
   );
 }
 
@@ -47,9 +47,9 @@ export function moveGates(
   tenant: TenantStore,
   spec: Pick<Workload, 'name' | 'volumes'>,
 ): readonly ClosedGate[] {
-  return mounted(tenant, spec).flatMap(({ name, switchover }) => {
-    if (switchover === undefined) return [];
-    const message = `waiting for volume ${name}, which moves to ${switchover.to}`;
+  return mounted(tenant, spec).flatMap((volume) => {
+    if (!standsStill(volume)) return [];
+    const message = `waiting for volume ${volume.name}, which moves to ${volume.switchover?.to ?? ''}`;
     return [{ dependency: spec.name, message }];
   });
 }

@@ -100,9 +100,10 @@ export async function volumeAgent(
   tenant: TestTenant,
   node: string,
   labels: Readonly<Record<string, string>> = NODE_FACTS.labels,
+  features: readonly string[] = [],
 ): Promise<VolumeAgent> {
   const identity = await flow.enrolled(node, tenant, labels);
-  return dialVolumeAgent(flow, tenant, identity, labels);
+  return dialVolumeAgent(flow, tenant, identity, labels, features);
 }
 
 export async function dialVolumeAgent(
@@ -110,9 +111,10 @@ export async function dialVolumeAgent(
   tenant: TestTenant,
   identity: AgentIdentity,
   labels: Readonly<Record<string, string>> = NODE_FACTS.labels,
+  features: readonly string[] = [],
 ): Promise<VolumeAgent> {
   const agent = flow.dial(identity);
-  await agent.welcome({ labels, volumeEngines: ['btrfs', 'rsync'] });
+  await agent.welcome({ labels, volumeEngines: ['btrfs', 'rsync'], features });
   const found = new VolumeAgent(identity.node, identity, agent);
   await eventually(
     () => tenant.call('GET', `/api/v1/nodes/${identity.node}`),

@@ -154,6 +154,9 @@ export const HOSTILE_MESSAGES: readonly HostileMessage[] = [
       secretsVersion: 1,
     }),
   ),
+  flood('a request for the credential of an image that is not to be fetched', (_told, turn) =>
+    JSON.stringify({ type: 'resolve-image', requestId: `r${turn}`, volumeId: `v${turn}`, image: 'x/y:1' }),
+  ),
   flood('data of a stream that is not open', (_told, turn) =>
     JSON.stringify({ type: 'data', streamId: `s${turn}`, text: 'x' }),
   ),

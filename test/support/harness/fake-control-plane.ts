@@ -256,6 +256,7 @@ export class FakeControlPlane implements AsyncDisposable {
       case 'credential-kept':
       case 'ingressGet':
       case 'ingressPut':
+      case 'resolve-image':
         return;
       case 'resolve':
         this.resolves.push(message);

@@ -73,8 +73,9 @@ export class PromotionStage {
     tenant: TestTenant,
     name: string,
     labels?: Readonly<Record<string, string>>,
+    features?: readonly string[],
   ): Promise<VolumeAgent> {
-    const agent = await volumeAgent(this.flow, tenant, name, labels);
+    const agent = await volumeAgent(this.flow, tenant, name, labels, features);
     this.keep(agent);
     agent.beatEvery(BEAT_MS);
     return agent;

@@ -199,6 +199,7 @@ export class Plane {
     this.resolver = new MaterialResolver({
       store,
       placed,
+      volumes: this.volumes,
       secrets,
       references,
       writes,

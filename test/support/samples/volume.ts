@@ -66,6 +66,7 @@ export function volumeFacts({ nodes = [], seen = {}, load = {}, ...facts }: Volu
     now: '2026-01-02T00:00:00.000Z',
     copyAge: () => undefined,
     users: () => 0,
+    images: () => [],
     busy: () => undefined,
     unfit: () => undefined,
     stepSinceMs: 1_000_000,

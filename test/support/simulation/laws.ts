@@ -5,7 +5,7 @@ import type { InstanceRecord } from '../../../src/core/model/instance.ts';
 import { type JobName, jobOwner, ownerOf } from '../../../src/core/model/owner.ts';
 import type { NodeLiveness, NodeRecord } from '../../../src/core/model/node.ts';
 import type { RolloutRecord } from '../../../src/core/model/rollout.ts';
-import type { VolumeRecord } from '../../../src/core/model/volume.ts';
+import { standsStill, type VolumeRecord } from '../../../src/core/model/volume.ts';
 import { LIVENESS_TIMINGS } from '../../../src/core/plan/liveness/node-liveness.ts';
 import { parseHotKey } from '../../../src/server/store/keys.ts';
 import { idOf, prefixOf } from '../../../src/server/store/record-ids.ts';
@@ -90,8 +90,10 @@ export class SimulationLaws {
     if (stopped.size === 0 || deployment === undefined) return;
     const { replicas, update, volumes = [] } = deployment.spec;
     // What mounts a volume that moves as planned ends first: there must not be two writers.
-    if (volumes.some(({ volumeId }) => seen.get('volumes', idOf('volumes', volumeId))?.record.switchover))
-      return;
+    const mounted = volumes.flatMap(
+      ({ volumeId }) => seen.get('volumes', idOf('volumes', volumeId))?.record ?? [],
+    );
+    if (mounted.some(standsStill)) return;
     const floor = replicas === 0 ? 0 : Math.max(1, replicas - (update?.maxUnavailable ?? 0));
     const healthy = seen
       .collection('instances')

@@ -194,7 +194,7 @@ export class SimulatedPlane {
       platform: 'linux/amd64',
       labels: {},
       volumeEngines: ['btrfs'],
-      features: ['volume_seal'],
+      features: ['volume_seal', 'volume_prepare'],
       ...facts,
     };
     const dependencies = { store: this.store, journal: this.#journal, regions: DEFAULT_REGIONS };

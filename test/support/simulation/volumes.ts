@@ -86,9 +86,14 @@ export class SimulatedVolumes {
         const { seal: attempt } = assigned;
         return { ...seen, copies, ...(attempt !== undefined && { sealed: { attempt, sequence: 1, on } }) };
       }
-      return copyEpoch === undefined
-        ? seen
-        : { ...seen, copy: { epoch: copyEpoch, sequence: 1, takenAt: '2026-01-01T00:00:00.000Z' } };
+      const { prepare: images } = assigned;
+      return {
+        ...seen,
+        ...(images !== undefined && { prepared: { images } }),
+        ...(copyEpoch !== undefined && {
+          copy: { epoch: copyEpoch, sequence: 1, takenAt: '2026-01-01T00:00:00.000Z' },
+        }),
+      };
     });
   }
 

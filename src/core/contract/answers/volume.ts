@@ -61,8 +61,9 @@ const volumeFields = {
       to: text,
       step: {
         type: 'string',
-        values: ['stopping', 'copying'],
-        description: 'What mounts it stops; its last copy is made.',
+        values: ['preparing', 'stopping', 'copying'],
+        description:
+          'The other node fetches the images of what mounts it, which runs on meanwhile; what mounts it stops; its last copy is made.',
       },
       by: { type: 'string', values: ['drain', 'request'] },
       since: time,

@@ -15,6 +15,8 @@ export interface VolumeNode {
   readonly draining?: boolean;
   /** Its agent can give a lease back and make the last copy. */
   readonly seals?: boolean;
+  /** Its agent can fetch images before a volume comes. */
+  readonly prepares?: boolean;
   readonly labels: Readonly<Record<string, string>>;
   readonly engines: readonly string[];
   /** It runs a control plane, and the tenant is not the platform: nothing new of it is kept there. */
@@ -61,6 +63,8 @@ export interface VolumeFacts {
   readonly leaseMs: number;
   /** How many instances on the primary mount it, or are about to. */
   readonly users: () => number;
+  /** What they run from. */
+  readonly images: () => readonly string[];
   /** Why a planned move must not begin now: it would cut something off. */
   readonly busy: () => string | undefined;
   /** Why what mounts it could not run on that node. */
@@ -71,6 +75,11 @@ export interface VolumeFacts {
   readonly lastCopyMs: number;
   readonly nowMs: number;
   readonly now: string;
+}
+
+/** It takes new work: what mounts the volume could run there. */
+export function isOpen({ schedulable, draining }: Pick<VolumeNode, 'schedulable' | 'draining'>): boolean {
+  return schedulable && draining !== true;
 }
 
 export function isDown(node: VolumeNode | undefined): boolean {

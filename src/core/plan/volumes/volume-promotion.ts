@@ -1,6 +1,6 @@
 import type { VolumeRecord, VolumeReplica } from '../../model/volume.ts';
 import type { PlannedEvent } from '../rollout/planned-event.ts';
-import { isDown, mayHold, seenAs, type VolumeFacts, volumeEvent } from './volume-facts.ts';
+import { isDown, isOpen, mayHold, seenAs, type VolumeFacts, volumeEvent } from './volume-facts.ts';
 
 export type Promotion =
   /** The primary is down and a copy could take over, but not yet. */
@@ -11,9 +11,13 @@ interface Candidate {
   readonly copy: VolumeReplica;
   readonly sequence: number;
   readonly takenAt: string;
+  readonly open: boolean;
 }
 
-/** Complete, of this epoch, live according to the primary, on a node that answers and may hold it. */
+/**
+ * Complete, of this epoch, live according to the primary, on a node that answers and may hold it. One that takes no new work (cordoned, or being
+ * drained) comes last, however new its copy: what mounts the volume could not start there.
+ */
 function candidatesOf(facts: VolumeFacts): readonly Candidate[] {
   return facts.record.replicas
     .flatMap((copy): readonly Candidate[] => {
@@ -21,9 +25,14 @@ function candidatesOf(facts: VolumeFacts): readonly Candidate[] {
       const said = seenAs(facts, copy.nodeId, 'replica');
       if (copy.state !== 'live' || node?.condition !== 'ready' || !mayHold(facts, node)) return [];
       if (said?.state !== 'ready' || said.copy?.epoch !== facts.record.epoch) return [];
-      return [{ copy, sequence: said.copy.sequence, takenAt: said.copy.takenAt }];
+      return [{ copy, sequence: said.copy.sequence, takenAt: said.copy.takenAt, open: isOpen(node) }];
     })
-    .sort((a, b) => b.sequence - a.sequence || (a.copy.nodeId < b.copy.nodeId ? -1 : 1));
+    .sort(
+      (a, b) =>
+        Number(b.open) - Number(a.open) ||
+        b.sequence - a.sequence ||
+        (a.copy.nodeId < b.copy.nodeId ? -1 : 1),
+    );
 }
 
 /**

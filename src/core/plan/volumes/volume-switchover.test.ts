@@ -7,7 +7,7 @@ import {
   volumeSample,
   type VolumeWorld,
 } from '../../../../test/support/samples/volume.ts';
-import { STOPPING_MS } from './volume-switchover.ts';
+import { PREPARING_MS, STOPPING_MS } from './volume-switchover.ts';
 import { planVolume, type VolumePlan } from './volumes.ts';
 
 const NOW_MS = 1_000_000;
@@ -61,6 +61,61 @@ describe('the primary of a node that is being drained', () => {
     const failed = { switchoverFailed: { to: n('b'), by: 'drain', why: '', at: '' } } as const;
     const { record } = plan(failed, { nodes: [{ ...OLD, draining: false }, volumeNode('b')] });
     expect(record.switchoverFailed).toBeUndefined();
+  });
+});
+
+describe('a planned move to a node that fetches images first', () => {
+  const images = ['registry.example/pg@sha256:1'];
+  const READY = volumeNode('b', { prepares: true });
+  const world = { nodes: [OLD, READY], images: () => images, users: () => 1 };
+  const has = (there: readonly string[], problem?: string) => ({
+    ...COPY,
+    b: { ...COPY.b, prepared: { images: [...there], ...(problem !== undefined && { problem }) } },
+  });
+  const preparing: Partial<VolumeRecord> = {
+    switchovers: 4,
+    switchover: { attempt: 4, to: n('b'), step: 'preparing', images, by: 'drain', since: '' },
+  };
+
+  it('stops nothing before they are there', () => {
+    expect(plan({}, world).record.switchover).toMatchObject({ step: 'preparing', images });
+    for (const seen of [COPY, has([]), has(['another'])])
+      expect(plan(preparing, { ...world, seen }).record.switchover?.step).toBe('preparing');
+    const { switchover } = plan(preparing, { ...world, seen: has(images) }).record;
+    expect(switchover).toMatchObject({ step: 'stopping', to: 'b', attempt: 4 });
+    expect(switchover).not.toHaveProperty('images');
+  });
+
+  it('fetches what runs by then, and waits for a rollout that began meanwhile and for a copy that fell behind', () => {
+    const other = ['registry.example/pg@sha256:2'];
+    const changed = plan(preparing, { ...world, images: () => other, seen: has(images) });
+    expect(changed.record.switchover).toMatchObject({ step: 'preparing', images: other });
+    const late = { ...preparing, replicas: [{ nodeId: n('b'), state: 'syncing' }] as const };
+    expect(plan(late, { ...world, seen: has(images) }).record.switchover?.step).toBe('preparing');
+    const busy = plan(preparing, { ...world, seen: has(images), busy: () => 'a rollout' });
+    expect([busy.record.switchover?.step, (busy.recheckInMs ?? 0) <= 2_000]).toEqual(['preparing', true]);
+  });
+
+  it('begins at once where the agent cannot, and where nothing runs', () => {
+    const old = plan({}, { ...world, nodes: [OLD, volumeNode('b')] });
+    expect(old.record.switchover?.step).toBe('stopping');
+    expect(plan({}, { ...world, images: () => [] }).record.switchover?.step).toBe('stopping');
+  });
+
+  it('is given up when they do not come, with why, and nothing was stopped for it', () => {
+    const late = { ...world, seen: has([], 'no route to host'), stepSinceMs: NOW_MS - PREPARING_MS };
+    const { record } = plan(preparing, late);
+    expect(record.switchover).toBeUndefined();
+    expect(record.switchoverFailed?.why).toBe(`b did not have ${images[0]} after 300 s (no route to host)`);
+  });
+
+  it('looks for another node when that one is closed meanwhile, in the same drain', () => {
+    const copies = { copies: 2, replicas: [...HELD.replicas, { nodeId: n('c'), state: 'live' }] } as const;
+    const nodes = [OLD, { ...READY, draining: true }, volumeNode('c', { prepares: true })];
+    const left = plan({ ...preparing, ...copies }, { ...world, nodes });
+    expect([left.record.switchover, left.record.switchoverFailed]).toEqual([undefined, undefined]);
+    const next = plan({ ...left.record }, { ...world, nodes });
+    expect(next.record.switchover).toMatchObject({ to: 'c', step: 'preparing', attempt: 5 });
   });
 });
 
@@ -133,6 +188,25 @@ describe('a planned move', () => {
     expect([record.primaryNodeId, record.epoch, record.switchover]).toEqual(['a', 1, undefined]);
     expect(record.switchoverFailed).toMatchObject({ to: 'b', by: 'drain', why: expect.stringMatching(why) });
     expect(events.map(({ kind }) => kind)).toContain('volume.switchover_failed');
+  });
+
+  it('ends on another node that has the last copy when the chosen one takes no new work by then', () => {
+    const replicas = [
+      { nodeId: n('b'), state: 'live' },
+      { nodeId: n('c'), state: 'live' },
+    ] as const;
+    const closed = volumeNode('b', { draining: true, schedulable: false });
+    const nodes = [OLD, closed, volumeNode('c')];
+    const moved = { ...moving('copying'), replicas };
+    expect(plan(moved, { nodes, seen: sealed(4, ['b', 'c']) }).record).toMatchObject({
+      primaryNodeId: 'c',
+      epoch: 2,
+    });
+    // Nobody else has it: the old primary goes on, unless it is gone.
+    const stays = plan(moved, { nodes, seen: sealed(4, ['b']) }).record;
+    expect([stays.primaryNodeId, stays.switchoverFailed?.why]).toEqual(['a', 'b: it is being drained']);
+    const gone = [{ ...OLD, condition: 'lost' as const }, closed, volumeNode('c')];
+    expect(plan(moved, { nodes: gone, seen: sealed(4, ['b']) }).record.primaryNodeId).toBe('b');
   });
 
   it('becomes a promotion when the old primary is lost before it held still', () => {

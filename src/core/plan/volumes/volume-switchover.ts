@@ -3,6 +3,8 @@ import type { VolumeRecord, VolumeReplica, VolumeSwitchover } from '../../model/
 import type { PlannedEvent } from '../rollout/planned-event.ts';
 import { isDown, seenAs, type VolumeFacts, type VolumeNode, volumeEvent } from './volume-facts.ts';
 
+/** So long the other node has to fetch what is to run there: everything goes on meanwhile. */
+export const PREPARING_MS = 300_000;
 /** What mounts it has so long to end; the agent kills it well before. */
 export const STOPPING_MS = 120_000;
 /** While it cannot begin: what it waits for ends without a change of the volume. */
@@ -54,7 +56,9 @@ function begin(facts: VolumeFacts): SwitchoverPlan | undefined {
   const again = { record, events: [], switched: false, recheckInMs: BEGIN_AGAIN_MS };
   if (facts.busy() !== undefined) return again;
   const to = targets(facts)[0];
-  return to === undefined ? again : { ...begun(record, to, 'drain', facts.now), switched: false };
+  if (to === undefined) return again;
+  const images = facts.node(to)?.prepares === true ? facts.images() : [];
+  return { ...begun(record, { to, by: 'drain', since: facts.now, images }), switched: false };
 }
 
 /** The least loaded first; the name decides between equals, so the choice is always the same. */
@@ -67,63 +71,140 @@ function targets(facts: VolumeFacts): readonly NodeName[] {
     .filter((nodeId) => facts.unfit(nodeId) === undefined);
 }
 
+export function movingText(from: NodeName | undefined, to: NodeName, images: readonly string[]): string {
+  const first = images.length === 0 ? '' : 'its image is fetched there, ';
+  return `moves from ${from ?? ''} to ${to}: ${first}what mounts it stops, the last copy is made, and ${to} takes over`;
+}
+
+/** `images`: those that the other node is to have first; none: nothing runs from the volume, or the agent there cannot fetch them so. */
 export function begun(
   { switchoverFailed: _before, ...record }: VolumeRecord,
-  to: NodeName,
-  by: VolumeSwitchover['by'],
-  since: string,
+  { images, ...move }: Required<Pick<VolumeSwitchover, 'to' | 'by' | 'since' | 'images'>>,
 ): { readonly record: VolumeRecord; readonly events: readonly PlannedEvent[] } {
   const attempt = (record.switchovers ?? 0) + 1;
-  const message = `moves from ${record.primaryNodeId ?? ''} to ${to}: what mounts it stops, the last copy is made, and ${to} takes over`;
+  const { primaryNodeId: from } = record;
+  const first =
+    images.length === 0 ? ({ step: 'stopping' } as const) : ({ step: 'preparing', images } as const);
   return {
-    record: { ...record, switchovers: attempt, switchover: { attempt, to, step: 'stopping', by, since } },
-    events: [volumeEvent(record, 'switchover', message, { from: record.primaryNodeId, to, by })],
+    record: { ...record, switchovers: attempt, switchover: { attempt, ...move, ...first } },
+    events: [
+      volumeEvent(record, 'switchover', movingText(from, move.to, images), {
+        from,
+        to: move.to,
+        by: move.by,
+      }),
+    ],
   };
 }
 
 function goOn(facts: VolumeFacts, switchover: VolumeSwitchover): SwitchoverPlan {
   const { record, nowMs } = facts;
-  const { step, to, attempt } = switchover;
+  const { step, attempt } = switchover;
   // What it said is stored and cannot be taken back: it writes no more under this epoch, whatever becomes of it.
   const sealed =
     record.primaryNodeId === undefined ? undefined : seenAs(facts, record.primaryNodeId, 'primary')?.sealed;
   const isSealed = step === 'copying' && sealed?.attempt === attempt;
-  const target = facts.node(to);
-  if (isSealed && sealed.on.some((name) => name === to) && target?.condition === 'ready')
-    return switched(facts, switchover, sealed.sequence);
+  const taker = isSealed ? takerOf(facts, switchover, sealed.on) : undefined;
+  if (isSealed && taker !== undefined) return switched(facts, { ...switchover, to: taker }, sealed.sequence);
+  // Nothing was stopped for it yet: a drain looks for another node.
+  if (step === 'preparing' && switchover.by === 'drain' && whyUnable(facts, switchover) !== undefined)
+    return { record: withoutMove(record), events: [], switched: false, recheckInMs: 1 };
   const why = whyGivenUp(facts, switchover);
   if (why !== undefined) return givenUp(facts, switchover, why);
   const leftMs = facts.stepSinceMs + boundMs(facts, step) - nowMs;
   const waits = { record, events: [], switched: false, recheckInMs: Math.max(1, leftMs) };
+  if (step === 'preparing') return prepared(facts, switchover, waits);
   if (step === 'copying' || facts.users() > 0) return waits;
   return { ...waits, record: { ...record, switchover: { ...switchover, step: 'copying' } } };
 }
 
-function boundMs({ lastCopyMs }: VolumeFacts, step: VolumeSwitchover['step']): number {
-  return step === 'stopping' ? STOPPING_MS : lastCopyMs;
+/** Who has the last copy and takes over: as planned, or another one if that takes no new work by now. */
+function takerOf(
+  facts: VolumeFacts,
+  switchover: VolumeSwitchover,
+  on: readonly string[],
+): NodeName | undefined {
+  const { record } = facts;
+  const holders = record.replicas
+    .map(({ nodeId }) => nodeId)
+    .filter((nodeId) => on.includes(nodeId) && facts.node(nodeId)?.condition === 'ready');
+  const planned = holders.find((nodeId) => nodeId === switchover.to);
+  if (whyUnable(facts, switchover) === undefined) return planned;
+  const other = holders.find(
+    (to) => whyUnable(facts, { ...switchover, to }) === undefined && facts.unfit(to) === undefined,
+  );
+  // With none the old primary can go on, unless it is gone.
+  const from = record.primaryNodeId === undefined ? undefined : facts.node(record.primaryNodeId);
+  return other ?? (isDown(from) ? planned : undefined);
 }
 
-function whyGivenUp(facts: VolumeFacts, { to, by, step }: VolumeSwitchover): string | undefined {
+/** What runs from the volume may have been changed meanwhile: then that is fetched, too. */
+function prepared(facts: VolumeFacts, switchover: VolumeSwitchover, waits: SwitchoverPlan): SwitchoverPlan {
+  const { record } = facts;
+  const images = facts.images();
+  const { images: asked = [], ...move } = switchover;
+  if (images.join() !== asked.join())
+    return { ...waits, record: { ...record, switchover: { ...switchover, images } } };
+  if (missingOn(facts, switchover).length > 0) return waits;
+  const isHeld = whyNotNow(facts, switchover) !== undefined;
+  if (isHeld) return { ...waits, recheckInMs: Math.min(BEGIN_AGAIN_MS, waits.recheckInMs ?? BEGIN_AGAIN_MS) };
+  return { ...waits, record: { ...record, switchover: { ...move, step: 'stopping' } } };
+}
+
+function missingOn(facts: VolumeFacts, { to, images = [] }: VolumeSwitchover): readonly string[] {
+  const there = seenAs(facts, to, 'replica')?.prepared?.images ?? [];
+  return images.filter((image) => !there.includes(image));
+}
+
+/** What has changed since it began. */
+function whyNotNow(facts: VolumeFacts, { to }: VolumeSwitchover): string | undefined {
+  const copy = facts.record.replicas.find(({ nodeId }) => nodeId === to);
+  const unable = whyNoTarget(copy, facts.node(to));
+  return unable === undefined ? facts.busy() : `${to}: ${unable}`;
+}
+
+function boundMs({ lastCopyMs }: VolumeFacts, step: VolumeSwitchover['step']): number {
+  return { preparing: PREPARING_MS, stopping: STOPPING_MS, copying: lastCopyMs }[step];
+}
+
+function whyGivenUp(facts: VolumeFacts, switchover: VolumeSwitchover): string | undefined {
+  const { to, by, step } = switchover;
   const { record, nowMs, stepSinceMs } = facts;
   const from = record.primaryNodeId;
   const node = from === undefined ? undefined : facts.node(from);
   if (isDown(node)) return `${from ?? 'its primary'} does not answer`;
   if (by === 'drain' && node?.draining !== true) return 'the drain was ended';
-  const copy = record.replicas.find(({ nodeId }) => nodeId === to);
-  const target = facts.node(to);
-  const unable = whyNoTarget(copy && { ...copy, state: 'live' }, target);
+  const unable = whyUnable(facts, switchover);
   if (unable !== undefined) return `${to}: ${unable}`;
   if (nowMs - stepSinceMs < boundMs(facts, step)) return undefined;
   const seconds = Math.round(boundMs(facts, step) / 1000);
+  if (step === 'preparing') return whyUnprepared(facts, switchover, seconds);
   if (step === 'stopping') return `what mounts it had not stopped after ${seconds} s`;
   const said = from === undefined ? undefined : seenAs(facts, from, 'primary');
   const trouble = said?.problem?.message ?? said?.copies?.find(({ nodeId }) => nodeId === to)?.problem;
   return `its last copy was not on ${to} after ${seconds} s${trouble === undefined ? '' : ` (${trouble})`}`;
 }
 
+/** Whatever its copy lacks is in the last one. */
+function whyUnable(facts: VolumeFacts, { to }: VolumeSwitchover): string | undefined {
+  const copy = facts.record.replicas.find(({ nodeId }) => nodeId === to);
+  return whyNoTarget(copy && { ...copy, state: 'live' }, facts.node(to));
+}
+
+function whyUnprepared(facts: VolumeFacts, switchover: VolumeSwitchover, seconds: number): string {
+  const missing = missingOn(facts, switchover);
+  if (missing.length === 0) return whyNotNow(facts, switchover) ?? `it could not begin within ${seconds} s`;
+  const trouble = seenAs(facts, switchover.to, 'replica')?.prepared?.problem;
+  return `${switchover.to} did not have ${missing.join(', ')} after ${seconds} s${trouble === undefined ? '' : ` (${trouble})`}`;
+}
+
+function withoutMove({ switchover: _ended, ...record }: VolumeRecord): VolumeRecord {
+  return record;
+}
+
 /** The order to hold still ends with it: the old primary gets a lease again and goes on. */
 function givenUp(facts: VolumeFacts, { to, by }: VolumeSwitchover, why: string): SwitchoverPlan {
-  const { switchover: _ended, ...record } = facts.record;
+  const record = withoutMove(facts.record);
   const from = record.primaryNodeId;
   return {
     record: { ...record, switchoverFailed: { to, by, why, at: facts.now } },
@@ -145,7 +226,7 @@ function givenUp(facts: VolumeFacts, { to, by }: VolumeSwitchover, why: string):
 
 /** Nothing was written after the copy: the old primary has no lease, no mount and no writer since before it was taken. */
 function switched(facts: VolumeFacts, { to, by }: VolumeSwitchover, sequence: number): SwitchoverPlan {
-  const { switchover: _done, ...record } = facts.record;
+  const record = withoutMove(facts.record);
   const from = record.primaryNodeId;
   const epoch = record.epoch + 1;
   const others = record.replicas.filter(({ nodeId }) => nodeId !== to);

@@ -235,6 +235,17 @@ describe('a promotion', () => {
     });
   });
 
+  it.each([
+    ['being drained', { draining: true, schedulable: false }],
+    ['cordoned', { schedulable: false }],
+  ])('takes another copy than that of a node that is %s, however new that is', (_why, closed) => {
+    const world = { record, seen, nodes: [down, b, { ...c, ...closed }] };
+    expect(plan(world).record.primaryNodeId).toBe('b');
+    // Better there than nowhere.
+    const alone = { ...record, replicas: [live('c')] };
+    expect(plan({ ...world, record: alone }).record.primaryNodeId).toBe('c');
+  });
+
   it('says that the loss is not known when the age of the copy is not', () => {
     expect(plan({ record, nodes, seen }).events[0]?.details['lossBoundSeconds']).toBeNull();
   });

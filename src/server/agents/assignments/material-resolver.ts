@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { Resolve, Resolved } from '../../../core/protocol/agent-protocol.ts';
+import type { Resolve, Resolved, ResolveImage } from '../../../core/protocol/agent-protocol.ts';
 import type { ConfigFile } from '../../../core/model/config-file.ts';
 import type { Workload } from '../../../core/model/deployment.ts';
 import type { TenantId } from '../../../core/model/ids.ts';
@@ -19,6 +19,7 @@ import type { Store } from '../../store/store.ts';
 import { Transaction } from '../../store/transaction.ts';
 import { deliverMaterial, type MaterialOptions } from './material.ts';
 import type { PlacedInstances } from './placed-instances.ts';
+import type { PlacedVolumes } from './placed-volumes.ts';
 import type { AgentSession } from '../sessions/session.ts';
 
 /** Answers under way for one session; an agent makes a few containers at a time. */
@@ -30,6 +31,7 @@ const MAX_REMEMBERED = 10_000;
 export interface MaterialResolverOptions extends MaterialOptions {
   readonly store: Store;
   readonly placed: PlacedInstances;
+  readonly volumes: PlacedVolumes;
   readonly credentials: RegistryCredentialSource;
   readonly journal: Journal;
   readonly log: Logger;
@@ -58,6 +60,19 @@ export class MaterialResolver {
   }
 
   async answer(session: AgentSession, request: Resolve): Promise<void> {
+    await this.#answer(session, request, () => this.#resolve(session, request));
+  }
+
+  /** To the node that a volume is about to move to, for what will run there: the registry's credential and nothing else. */
+  async answerImage(session: AgentSession, request: ResolveImage): Promise<void> {
+    await this.#answer(session, request, () => this.#resolveImage(session, request));
+  }
+
+  async #answer(
+    session: AgentSession,
+    request: Resolve | ResolveImage,
+    resolve: () => Promise<Answer>,
+  ): Promise<void> {
     if (session.resolving >= MAX_RESOLVING) {
       this.#send(session, request, {
         ok: false,
@@ -68,9 +83,10 @@ export class MaterialResolver {
     }
     session.resolving += 1;
     try {
-      this.#send(session, request, await this.#resolve(session, request));
+      this.#send(session, request, await resolve());
     } catch (error) {
-      this.#options.log.error({ err: error, instance: request.instanceId }, 'secrets could not be resolved');
+      const what = request.type === 'resolve' ? { instance: request.instanceId } : { image: request.image };
+      this.#options.log.error({ err: error, ...what }, 'secrets could not be resolved');
       this.#send(session, request, {
         ok: false,
         reason: 'unavailable',
@@ -81,7 +97,7 @@ export class MaterialResolver {
     }
   }
 
-  #send(session: AgentSession, { requestId }: Resolve, answer: Answer): void {
+  #send(session: AgentSession, { requestId }: Resolve | ResolveImage, answer: Answer): void {
     const message: Resolved = { type: 'resolved', requestId, ...answer };
     session.send(message);
   }
@@ -120,6 +136,19 @@ export class MaterialResolver {
     };
   }
 
+  async #resolveImage(session: AgentSession, request: ResolveImage): Promise<Answer> {
+    const isOrdered = (): boolean => {
+      const { tenantId, node } = session.identity;
+      const move = this.#options.volumes.find(tenantId, node, request.volumeId)?.record.switchover;
+      return move?.step === 'preparing' && move.to === node && (move.images ?? []).includes(request.image);
+    };
+    const registry = isOrdered() ? await this.#registry(session.identity.tenantId, request) : undefined;
+    if (!session.open || !isOrdered())
+      return { ok: false, reason: 'not_assigned', message: 'this image is not to be fetched by this node' };
+    if (registry !== undefined && 'ok' in registry) return registry;
+    return { ok: true, environment: {}, ...(registry && { registry }) };
+  }
+
   #assigned(
     { identity: { tenantId, node } }: AgentSession,
     request: Resolve,
@@ -141,7 +170,7 @@ export class MaterialResolver {
 
   async #registry(
     tenantId: TenantId,
-    spec: Workload,
+    spec: Pick<Workload, 'image'>,
   ): Promise<{ readonly username: string; readonly password: string } | Failure | undefined> {
     const image = parseImageReference(spec.image);
     if (!image.ok) return undefined;

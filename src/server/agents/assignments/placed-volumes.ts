@@ -26,10 +26,12 @@ export function assignedVolume(record: VolumeRecord, node: string): AssignedVolu
   if (role === undefined) return undefined;
   const { id, class: kind, type, epoch, sizeBytes, hostPath, leaseMs } = record;
   const kept = { class: kind, type, epoch, sizeBytes, ...(hostPath === undefined ? {} : { hostPath }) };
+  const { switchover } = record;
+  if (role === 'replica' && switchover?.step === 'preparing' && switchover.to === node)
+    return { id, role, ...kept, prepare: switchover.images ?? [] };
   if (role !== 'primary' || !isLeased(record)) return { id, role, ...kept };
   const copiesTo = record.replicas.map(({ nodeId }) => nodeId);
   // Without a lease: what holds still is given none.
-  const { switchover } = record;
   if (switchover?.step === 'copying') return { id, role, ...kept, copiesTo, seal: switchover.attempt };
   return { id, role, ...kept, copiesTo, leaseMs };
 }

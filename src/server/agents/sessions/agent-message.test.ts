@@ -57,6 +57,7 @@ describe('messages of agents', () => {
     { type: 'ingressPut', id: '1', key: 'acme/users/key.pem', value: 'x'.repeat(48 * 1024), expected: 0 },
     { type: 'ask', epoch: 1, instanceIds: ['ins_1'] },
     { type: 'resolve', requestId: 'r', instanceId: 'i', specHash: 'h', secretsVersion: 0 },
+    { type: 'resolve-image', requestId: 'r', volumeId: 'v', image: 'x/y:1' },
     { type: 'data', streamId: 's1', text: 'x', channel: 'stderr' },
     { type: 'data', streamId: 's1', value: [{ any: 1 }] },
     { type: 'end', streamId: 's1', exitCode: 0 },
@@ -95,6 +96,7 @@ describe('messages of agents', () => {
     { type: 'ingressPut', id: '1', key: 'acme/a', value: 'x', expected: -1 },
     { type: 'ask', epoch: 1, instanceIds: [1] },
     { type: 'resolve', requestId: 'r', instanceId: 'i', specHash: 'h' },
+    { type: 'resolve-image', requestId: 'r', volumeId: 'v' },
     { type: 'data', text: 'x' },
     { type: 'data', streamId: 's1', channel: 'stdin' },
   ])('are refused when malformed: %j', (message) => {
@@ -130,7 +132,7 @@ describe('messages of agents', () => {
           fc.json(),
           fc
             .record({
-              type: fc.constantFrom('hello', 'report', 'ask', 'resolve', 'data', 'end'),
+              type: fc.constantFrom('hello', 'report', 'ask', 'resolve', 'resolve-image', 'data', 'end'),
               epoch: fc.anything(),
             })
             .map((one) => JSON.stringify(one)),

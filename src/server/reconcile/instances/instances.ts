@@ -4,6 +4,7 @@ import { isOfDeployment } from '../../../core/model/owner.ts';
 import { type InstancePlan, planInstances } from '../../../core/plan/rollout/instances.ts';
 import type { PlannerMemory } from '../../../core/plan/rollout/memory.ts';
 import type { PlacementRefusal } from '../../../core/plan/rollout/placer.ts';
+import { standsStill } from '../../../core/model/volume.ts';
 import { claimants } from '../../placement/volume-claims.ts';
 import { leadingId } from '../../store/keys.ts';
 import { idOf, prefixOf, segmentsOf } from '../../store/record-ids.ts';
@@ -142,7 +143,7 @@ export class InstancesController extends Reconciler {
     const [was, is] = [before, after].map((stored) => stored?.record);
     if (
       was?.primaryNodeId === is?.primaryNodeId &&
-      (was?.switchover === undefined) === (is?.switchover === undefined)
+      (was !== undefined && standsStill(was)) === (is !== undefined && standsStill(is))
     )
       return;
     const [volumeId] = segmentsOf('volumes', id);

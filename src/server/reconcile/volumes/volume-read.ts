@@ -7,7 +7,14 @@ import type { VolumeRecord } from '../../../core/model/volume.ts';
 import { LIVENESS_TIMINGS } from '../../../core/plan/liveness/node-liveness.ts';
 import type { VolumeFacts, VolumeNode } from '../../../core/plan/volumes/volume-facts.ts';
 import type { TenantClusters } from '../../placement/tenant-clusters.ts';
-import { busyWith, unfitFor, volumeUsers } from '../../placement/switchover.ts';
+import {
+  busyWith,
+  prepares,
+  unfitFor,
+  volumeImages,
+  volumeLoads,
+  volumeUsers,
+} from '../../placement/switchover.ts';
 import { bindingsOf, claimants } from '../../placement/volume-claims.ts';
 import { idOf } from '../../store/record-ids.ts';
 import type { TenantStore } from '../../store/store.ts';
@@ -27,23 +34,10 @@ function volumeNode(tenant: TenantStore, clusters: TenantClusters, record: NodeR
     schedulable: record.schedulable,
     draining: record.draining === true,
     seals: record.features?.includes(SEAL_FEATURE) === true,
+    prepares: prepares(tenant, record.name),
     labels: record.labels,
     engines: record.volumeEngines ?? [],
     reserved: clusters.isReserved(tenant.tenantId, record.name),
-  };
-}
-
-function loadOf(tenant: TenantStore): (name: NodeName) => number {
-  let loads: Map<NodeName, number> | undefined;
-  return (name) => {
-    if (loads === undefined) {
-      loads = new Map();
-      for (const { record } of tenant.list('volumes')) {
-        const kept = [record.primaryNodeId, ...record.replicas.map(({ nodeId }) => nodeId)];
-        for (const node of kept) if (node !== undefined) loads.set(node, (loads.get(node) ?? 0) + 1);
-      }
-    }
-    return loads.get(name) ?? 0;
   };
 }
 
@@ -86,7 +80,7 @@ export function readVolumeFacts(
       return stored === undefined ? undefined : volumeNode(tenant, clusters, stored.record);
     },
     nodes,
-    load: loadOf(tenant),
+    load: volumeLoads(tenant),
     seen: (name) =>
       memory.seen(tenantId, record.id, name) ??
       tenant.get('volume-observations', idOf('volume-observations', record.id, name))?.record,
@@ -99,6 +93,7 @@ export function readVolumeFacts(
     braked: () => isBraked(nodes()),
     leaseMs,
     users: () => volumeUsers(tenant, clusters, record).length,
+    images: () => volumeImages(tenant, clusters, record),
     busy: () => busyWith(tenant, clusters, record),
     unfit: (name) => unfitFor(tenant, clusters, record, name),
     stepSinceMs: memory.stepSinceMs(tenantId, record, at.nowMs),

@@ -1,12 +1,12 @@
 import { type NodeName } from '../../../core/model/ids.ts';
 import type { VolumeRecord } from '../../../core/model/volume.ts';
 import type { VOLUMES } from '../../../core/operations/volumes.ts';
-import { begun, whyNoTarget } from '../../../core/plan/volumes/volume-switchover.ts';
+import { begun, movingText, whyNoTarget } from '../../../core/plan/volumes/volume-switchover.ts';
 import { SEAL_FEATURE } from '../../../core/protocol/agent-protocol.ts';
 import { received } from '../../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../../core/rejections/reject.ts';
 import type { Rejection } from '../../../core/rejections/rejection.ts';
-import { busyWith, moveTarget, unfitFor } from '../../placement/switchover.ts';
+import { busyWith, moveTarget, prepares, unfitFor, volumeImages } from '../../placement/switchover.ts';
 import { idOf } from '../../store/record-ids.ts';
 import { storedVolumeView, volumeNotFound } from '../../reads/volume.ts';
 import { acceptedOf, type Attempt, type Caller, commitAttempts, type Outcome } from '../admission.ts';
@@ -69,10 +69,12 @@ export async function promoteVolume(
     if (why !== undefined)
       return reject('volume_promote_refused', { field: 'node_id', received: received(nodeId), why });
     const now = volumes.admission.clock.now().toISOString();
-    const { record } = begun(stored.record, node, 'request', now);
+    const { clusters } = volumes.admission;
+    const images = prepares(tenant, node) ? volumeImages(tenant, clusters, stored.record) : [];
+    const { record } = begun(stored.record, { to: node, by: 'request', since: now, images });
     const transaction = volumeChange(volumes, caller, stored, record, {
       kind: 'volume.switchover',
-      message: `moves from ${primaryNodeId} to ${node}: what mounts it stops, the last copy is made, and ${node} takes over`,
+      message: movingText(primaryNodeId, node, images),
       details: { from: primaryNodeId, to: node, by: 'request' },
     });
     return { answer: answer(record), transaction };
