@@ -8,6 +8,7 @@ import type { OptionValues } from './option-values.ts';
 import { reasonLines } from './plan-view.ts';
 import type { Deployment, Explanation, Instance, KeptFailure } from './records.ts';
 import type { Session } from './session.ts';
+import { Settling } from './settling.ts';
 import { spanText } from './table.ts';
 import { watched } from './watching.ts';
 import { isLasting, isUnplaced, refusedNodes, refusingNodes } from './unplaced.ts';
@@ -81,10 +82,13 @@ export async function waitUntilHealthy(
   const deadline = performance.now() + timeoutMs;
   let last = '';
   let placedUntil = performance.now();
+  const settling = new Settling();
   return watched(session, wanted.name, async (step) => {
     const record = await client.record('GET /api/v1/deployments/{name}', named(wanted.name));
     const judgement = judge(record, wanted);
+    const settled = settling.see(record, judgement.state === 'healthy', performance.now());
     if (judgement.state === 'healthy') {
+      if (!settled) return 'Running: without a health check, looking whether it stays up';
       step.done(judgement.text);
       return EXIT.ok;
     }
@@ -99,9 +103,10 @@ export async function waitUntilHealthy(
       }
       placedUntil = performance.now();
     }
-    if (judgement.state !== 'waiting' || performance.now() >= deadline) {
-      const isOver = judgement.state !== 'waiting';
-      step.fail(isOver ? VERDICTS[judgement.state] : `not healthy within ${spanText(timeoutMs)}`);
+    const falls = settling.isOver(performance.now());
+    if (judgement.state !== 'waiting' || falls || performance.now() >= deadline) {
+      const late = falls ? 'it started, and does not stay up' : `not healthy within ${spanText(timeoutMs)}`;
+      step.fail(judgement.state === 'waiting' ? late : VERDICTS[judgement.state]);
       await explainFailure(session, client, record, { text: last, specHash: wanted.specHash });
       return EXIT.notHealthy;
     }
