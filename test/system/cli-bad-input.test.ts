@@ -88,7 +88,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   'job logs': {
     valid: ['nobody'],
     missing: 'job_not_found',
-    wrong: [['nobody', '--tail', 'some'], 'some', 2],
+    wrong: [['nobody', '--previous', '--follow'], '--previous chooses the attempt', 2],
   },
   'job cancel': { valid: ['nobody'], missing: 'job_not_found' },
   'job delete': { valid: ['nobody', '-y'], missing: 'job_not_found' },

@@ -73,8 +73,18 @@ it('a job from a file: applied, waited for, read, run again, deleted', async () 
 });
 
 it('a job that fails ends with status 4 and says where to look; one under way is cancelled', async () => {
-  const failed = await berth('apply', '-f', manifest('broken', 'echo why; exit 3'));
+  const script = 'echo begins; echo "fatal: no such table" >&2; echo ends; exit 3';
+  const failed = await berth('apply', '-f', manifest('broken', script));
   expect([failed.code, failed.err]).toEqual([4, expect.stringContaining('berth job logs broken')]);
+  expect(failed.err).toMatch(/ended with exit code 3 after .*: `fatal: no such table`/);
+  const { out } = await berth('describe', 'job', 'broken');
+  expect(out).toMatch(/Failures\n.*run_\w+, attempt 1 on cli-1: .*`fatal: no such table`/);
+  expect(out).toContain('next: berth job logs broken --previous');
+  expect((await berth('apply', '-f', manifest('broken', 'echo well'))).code).toBe(0);
+  expect((await berth('job', 'run', 'broken')).code).toBe(0);
+  expect((await berth('job', 'logs', 'broken')).out).toBe('well\n');
+  const previous = await berth('job', 'logs', 'broken', '--previous');
+  expect(previous.out.trim().split('\n').toSorted()).toEqual(['begins', 'ends', 'fatal: no such table']);
   await berth('apply', '-f', manifest('long', 'sleep 60'), '--no-wait');
   const cancelled = await berth('job', 'cancel', 'long');
   expect([cancelled.code, cancelled.out]).toEqual([

@@ -71,7 +71,7 @@ describe('a rollout that fails', () => {
     expect(status).toBe(4);
     expect(performance.now() - began).toBeLessThan(10_000);
     expect(err).toMatch(/version 2 failed, and the version before is back/);
-    expect(err).toMatch(/ended with exit code 1 after .*: `.*\[emerg\].*unknown directive "lisen"/);
+    expect(err).toMatch(/ended with exit code 1(?: after|; it ended) .*: `.*\[emerg\].*unknown directive "lisen"/);
     expect(err).toMatch(/next: berth logs web --previous$/m);
     await eventually(
       'the failed one is gone',
@@ -85,6 +85,14 @@ describe('a rollout that fails', () => {
     expect(await failures('web')).toMatchObject(
       Array.from({ length: 2 }, () => ({ nodeId: 'why-1', exitCode: 1, reason: 'container_exited' })),
     );
+    const { body: printed } = await shop.call('GET', '/api/v1/deployments/web/failures?output=true');
+    expect(printed).toHaveLength(2);
+    for (const { lines, output } of printed) {
+      expect(output).toHaveLength(lines);
+      expect(output.some(({ text }: { text: string }) => text.includes('unknown directive "lisen"'))).toBe(
+        true,
+      );
+    }
     expect((await berth('describe', 'deployment', 'web')).out).toMatch(
       /Failures[\s\S]*unknown directive "lisen"/,
     );

@@ -28,6 +28,8 @@ export interface FailedRun {
   /** When it ended, on the engine's clock; absent: it still runs. */
   readonly endedMs?: number;
   readonly exitCode?: number;
+  /** False: only its words are of interest. What a job printed is fetched whole by the control plane. */
+  readonly isKept: boolean;
   /** With what is known of it by then. */
   readonly told: (words: Words) => { readonly reason: string; readonly message: string };
 }
@@ -96,7 +98,8 @@ export class LastWords {
     }
   }
 
-  async #take({ container, plain, endedMs, exitCode, told }: FailedRun, key: string, afterMs?: number) {
+  async #take(run: FailedRun, key: string, afterMs?: number) {
+    const { container, plain, endedMs, exitCode, isKept, told } = run;
     const startedMs = Date.parse(container.startedAt ?? '');
     const ranMs =
       endedMs === undefined || Number.isNaN(startedMs)
@@ -113,6 +116,7 @@ export class LastWords {
         ? { unwell: true, ...optional('cause', tellingLine(linesOf(log.health))) }
         : { ...optional('cause', tellingLine(log.lines)), ...optional('ranMs', ranMs) };
     note(this.#words, container.instanceId, words);
+    if (!isKept) return;
     const failure: ReportedFailure = {
       instanceId: idOfInstance(container.instanceId),
       key,

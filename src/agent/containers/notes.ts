@@ -70,30 +70,34 @@ export class Notes {
   /** One whose check fails, and one that ended while no agent looked. */
   #readUnwell(instanceId: string): void {
     const assigned = this.#state.assigned.get(instanceId);
-    if (assigned?.container === undefined || assigned.once !== undefined) return;
+    if (assigned?.container === undefined) return;
+    const isKept = assigned.once === undefined;
     const container = currentContainer(assigned, this.#observer.byInstance.get(instanceId) ?? []);
     const { status, health, exitCode, finishedAt, oomKilled } = container ?? {};
-    if (container === undefined) return;
+    if (container === undefined || (!isKept && exitCode === 0)) return;
     const plain = assigned.container.environment;
     if (status === 'running' && health?.status === 'unhealthy')
-      void this.#words.read({ container, plain, told: (words) => unhealthyTrouble(health, words) });
+      void this.#words.read({ container, plain, isKept, told: (words) => unhealthyTrouble(health, words) });
     const isUnseen = this.#state.historyOf(instanceId).endings.length === 0;
     if ((status === 'exited' || status === 'restarting') && finishedAt !== undefined && isUnseen)
       void this.#words.read({
         container,
         plain,
+        isKept,
         endedMs: Date.parse(finishedAt),
         ...(exitCode !== undefined && { exitCode }),
         told: (words) => endingTrouble({ exitCode, outOfMemory: oomKilled === true }, words),
       });
   }
 
-  /** What a job's attempt printed is fetched whole by the control plane. */
   #readEnd({ container, endedMs }: EndedRun, { exitCode, outOfMemory }: Ending): void {
     const assigned = this.#state.assigned.get(container.instanceId);
-    if (assigned === undefined || assigned.once !== undefined || assigned.wanted !== 'run') return;
+    if (assigned?.wanted !== 'run') return;
+    const isKept = assigned.once === undefined;
+    if (!isKept && exitCode === 0) return;
     void this.#words.read({
       container,
+      isKept,
       plain: assigned.container.environment,
       endedMs,
       exitCode,

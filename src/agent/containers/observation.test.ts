@@ -79,6 +79,20 @@ describe('an observation', () => {
       { phase: 'exited', exitCode: 3, reason: 'container_exited' },
     ],
     [
+      'a job that failed, with the line that says why',
+      {
+        assigned: ONCE,
+        containers: [{ ...exited, exitCode: 137, ...within }],
+        words: { cause: 'no such table', ranMs: 1_999 },
+      },
+      { message: 'the container ended with exit code 137 (SIGKILL) after 2 s: `no such table`' },
+    ],
+    [
+      'a job that ran out of memory',
+      { assigned: ONCE, containers: [{ ...exited, exitCode: 137, oomKilled: true, ...within }] },
+      { reason: 'out_of_memory' },
+    ],
+    [
       'a job whose time was up, whatever its code',
       {
         assigned: ONCE,

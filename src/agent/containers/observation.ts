@@ -96,7 +96,7 @@ function trouble(input: ObservationInput, seen: ObservedContainer | undefined): 
   const { failure } = input.history;
   if (failure !== undefined) return { reason: failure.reason, message: failure.message };
   if (input.assigned?.once !== undefined && seen?.status === 'exited')
-    return endedOnce(input.assigned.once, seen, input.history);
+    return endedOnce(input.assigned.once, seen, input);
   if (input.awaited !== undefined && seen?.status !== 'running') {
     return { reason: input.awaited.reason, message: input.awaited.message };
   }
@@ -118,7 +118,7 @@ function lost({ assigned }: ObservationInput): Trouble {
 function endedOnce(
   { timeoutMs }: AssignedOnce,
   seen: ObservedContainer,
-  { wasEnded }: InstanceHistory,
+  { history: { wasEnded }, words }: ObservationInput,
 ): Trouble {
   const ranMs = Date.parse(seen.finishedAt ?? '') - Date.parse(seen.startedAt ?? '');
   // What exited well while no agent could end it has done its work, however late.
@@ -126,13 +126,7 @@ function endedOnce(
   if (isLate && (seen.exitCode !== 0 || wasEnded === true))
     return { reason: 'timed_out', message: `it was ended because its time of ${timeoutMs / 1000} s was up` };
   if (seen.exitCode === undefined || seen.exitCode === 0) return {};
-  const cause = seen.oomKilled ? OUT_OF_MEMORY : NOT_RUNNABLE[seen.exitCode];
-  return (
-    cause ?? {
-      reason: 'container_exited',
-      message: `the container ended with exit code ${seen.exitCode}${signalOf(seen.exitCode)}`,
-    }
-  );
+  return endingTrouble({ exitCode: seen.exitCode, outOfMemory: seen.oomKilled }, words);
 }
 
 function ended(input: ObservationInput, seen: ObservedContainer): Trouble | undefined {

@@ -172,6 +172,13 @@ export function nextCommand(record: Deployment, hasFailed = false): string {
   }
 }
 
+const SHOWN_FAILURES = 10;
+
+function nextJobCommand(name: string, state: string): string {
+  if (['Pending', 'Running', 'Retrying'].includes(state)) return `berth job logs ${name} -f`;
+  return state === 'Failed' ? `berth job logs ${name} --previous` : `berth job run ${name}`;
+}
+
 async function describeJob(session: Session, client: Client, name: string, format: string): Promise<number> {
   const record = await client.record('GET /api/v1/jobs/{name}', named(name));
   if (await printWhole(session.terminal, format, record)) return EXIT.ok;
@@ -191,10 +198,17 @@ async function describeJob(session: Session, client: Client, name: string, forma
   terminal.out(indented(await structuredText('yaml', spec)));
   if (runs.length > 0)
     terminal.out(`\n${style.bold('Runs')}\n${indented(listText(terminal, JOB_RUNS, runs, 'table', now))}`);
-  await printEvents(session, client, `Job/${name}`, now);
-  const active = ['Pending', 'Running', 'Retrying'].includes(
-    runs[0] === undefined ? '' : textOf(runs[0].state),
+  const failed = runs.flatMap(({ id, failures = [] }) =>
+    failures
+      .toReversed()
+      .map(
+        (one) =>
+          `${age(textOf(one.at), now)} ago  ${textOf(id)}, attempt ${one.attempt ?? 0} on ${textOf(one.nodeId)}: ${textOf(one.message)}\n`,
+      ),
   );
-  terminal.out(`\n${session.next(active ? `berth job logs ${name} -f` : `berth job run ${name}`)}\n`);
+  if (failed.length > 0)
+    terminal.out(`\n${style.bold('Failures')}\n${indented(failed.slice(0, SHOWN_FAILURES).join(''))}`);
+  await printEvents(session, client, `Job/${name}`, now);
+  terminal.out(`\n${session.next(nextJobCommand(name, textOf(runs[0]?.state)))}\n`);
   return EXIT.ok;
 }

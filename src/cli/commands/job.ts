@@ -1,6 +1,7 @@
-import { named } from '../client.ts';
+import { type Client, named } from '../client.ts';
 import { type CommandBody, REMOTE_OPTIONS, type Subcommand } from '../command.ts';
 import { EXIT } from '../exit-code.ts';
+import { usage } from '../failure.ts';
 import { textOf } from '../fields.ts';
 import { waitForRun } from '../job-wait.ts';
 import { deleteCommand, getCommand, listCommand } from '../record-commands.ts';
@@ -59,26 +60,41 @@ const logs: Subcommand = {
     { flags: '-f, --follow', description: 'Stay until the attempt has ended. Ctrl-C ends it.' },
     { flags: '--run <id>', description: 'This run instead of the newest (berth describe job NAME).' },
     { flags: '--attempt <n>', description: 'This attempt instead of the newest.' },
+    { flags: '--previous', description: 'Of the newest attempt that failed, of whichever run.' },
     { flags: '--tail <n>', description: 'Only the last n lines.' },
     ...REMOTE_OPTIONS,
   ],
   examples: [
     { line: 'berth job logs nightly-report', what: 'of the newest run' },
     { line: 'berth job logs nightly-report --attempt 1', what: 'why the first attempt failed' },
+    { line: 'berth job logs nightly-report --previous', what: 'why it failed last' },
   ],
   run: async (session, { parameters: [name = ''], options }) => {
     const tail = options.text('tail');
     const attempt = options.text('attempt');
+    const run = options.text('run');
     let printed = 0;
     const follow = options.flag('follow');
+    const previous = options.flag('previous');
+    if (previous && (follow || run !== undefined || attempt !== undefined))
+      throw usage('--previous chooses the attempt, which has ended', [`berth job logs ${name} --previous`]);
+    const client = session.client(options);
+    const failed = previous ? await lastFailure(client, name) : undefined;
+    if (previous && failed === undefined) {
+      session.terminal.err(
+        `no attempt of ${name} failed lately; ${session.next(`berth job logs ${name}`)}\n`,
+      );
+      return EXIT.ok;
+    }
     const query = {
       follow: follow || undefined,
-      run: options.text('run'),
+      run,
       attempt: attempt === undefined ? undefined : wholeNumber('--attempt', attempt),
+      ...failed,
       tail: tail === undefined ? undefined : wholeNumber('--tail', tail),
     };
     const asked = { ...named(name), query };
-    const source = streamedLines(session.client(options), 'GET /api/v1/jobs/{name}/logs', asked, follow);
+    const source = streamedLines(client, 'GET /api/v1/jobs/{name}/logs', asked, follow);
     for await (const line of source) {
       printed += 1;
       session.terminal.out(`${line.text}\n`);
@@ -88,6 +104,18 @@ const logs: Subcommand = {
     return EXIT.ok;
   },
 };
+
+async function lastFailure(
+  client: Client,
+  name: string,
+): Promise<{ readonly run: string; readonly attempt: number } | undefined> {
+  const { status } = await client.record('GET /api/v1/jobs/{name}', named(name));
+  for (const { id, failures = [] } of status?.runs ?? []) {
+    const attempt = failures.at(-1)?.attempt;
+    if (attempt !== undefined) return { run: textOf(id), attempt };
+  }
+  return undefined;
+}
 
 const cancel: Subcommand = {
   name: 'cancel',

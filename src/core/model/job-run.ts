@@ -21,6 +21,29 @@ export interface RunTerms {
   readonly timeout?: string;
 }
 
+/** How an attempt failed; what it printed is in its log. */
+export interface FailedAttempt {
+  readonly attempt: number;
+  readonly at: string;
+  readonly nodeId: NodeName;
+  readonly instanceId: InstanceId;
+  readonly reason?: string;
+  readonly message: string;
+  readonly exitCode?: number;
+}
+
+/** Of one run. */
+const FAILURES_KEPT = 3;
+const LONGEST_FAILURE = 400;
+
+/** With one more: the newest stay. */
+export function withFailedAttempt(
+  before: readonly FailedAttempt[] = [],
+  failed: FailedAttempt,
+): readonly FailedAttempt[] {
+  return [...before, { ...failed, message: failed.message.slice(0, LONGEST_FAILURE) }].slice(-FAILURES_KEPT);
+}
+
 interface Run {
   readonly id: string;
   /** Absent: nothing was begun yet, or before jobs could be changed. */
@@ -38,6 +61,8 @@ interface Run {
   /** Of the last attempt that ended. */
   readonly exitCode?: number;
   readonly reason?: string;
+  /** Of its attempts the newest that failed, oldest first; absent: none did. */
+  readonly failures?: readonly FailedAttempt[];
   /** Slots of the schedule that passed while it ran. */
   readonly skipped?: number;
 }

@@ -138,6 +138,12 @@ export const INSTANCES = {
     tag: 'Deployments',
     permission: 'read',
     tenant: 'credential',
+    query: {
+      output: {
+        description: 'With what each of them printed last.',
+        schema: { type: 'boolean', default: false },
+      },
+    },
     codes: ['deployment_not_found'],
     success: {
       status: 200,

@@ -1,5 +1,5 @@
 import { shape } from '../../schema/shape.ts';
-import { flag, integer, optional, text, time } from './field-shapes.ts';
+import { flag, integer, listOf, optional, text, time } from './field-shapes.ts';
 
 export const failure = shape({
   type: 'object',
@@ -16,5 +16,12 @@ export const failure = shape({
     exitCode: optional(integer),
     ranMs: { ...integer, optional: true, description: 'How long it ran, in milliseconds.' },
     lines: { ...integer, description: 'How many of the last lines it printed are kept: logs?previous=true.' },
+    output: {
+      ...listOf({ type: 'object', fields: { at: optional(text), text } }),
+      optional: true,
+      description: 'With output=true: those lines, redacted, with the time of each by the clock of its node.',
+    },
+    dropped: { ...integer, optional: true, description: 'Lines before those that were not kept.' },
+    health: optional({ ...text, description: 'What its last health check printed.' }),
   },
 });

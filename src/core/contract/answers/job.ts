@@ -47,6 +47,23 @@ const jobRun = shape({
     attempts: integer,
     exitCode: optional(integer),
     reason: optional(text),
+    failures: {
+      ...listOf({
+        type: 'object',
+        fields: {
+          attempt: integer,
+          at: time,
+          nodeId: text,
+          instanceId: text,
+          reason: optional(text),
+          message: text,
+          exitCode: optional(integer),
+        },
+      }),
+      optional: true,
+      description:
+        'How its attempts failed, oldest first, at most the last 3; what each of them printed: logs?run={id}&attempt={attempt}.',
+    },
     skipped: { ...integer, optional: true, description: 'Slots of the schedule that passed while it ran.' },
     nodeId: optional(text),
     instanceId: optional(text),

@@ -296,6 +296,31 @@ describe('a run', () => {
     expect(world.run).toMatchObject({ state: 'Failed', reason: 'timed_out', exitCode: 0 });
   });
 
+  it('keeps how its last attempts failed, also when it succeeds in the end', () => {
+    const world = new World({ retries: 4 });
+    world.order();
+    for (const attempt of [1, 2, 3, 4]) {
+      world.look();
+      world.see('exited', { exitCode: attempt, message: `it ended with ${attempt}` });
+      world.look();
+      world.pass(retryDelayMs(attempt));
+    }
+    world.look();
+    world.see('exited', { exitCode: 0 });
+    world.look();
+    expect(world.run?.state).toBe('Succeeded');
+    expect(world.run?.failures).toMatchObject(
+      [2, 3, 4].map((attempt) => ({
+        attempt,
+        exitCode: attempt,
+        reason: 'exit_code',
+        message: `it ended with ${attempt}`,
+        nodeId: 'n1',
+        instanceId: `ins_${attempt}`,
+      })),
+    );
+  });
+
   it('is not said to run on a node that does not answer', () => {
     const world = new World();
     world.order();

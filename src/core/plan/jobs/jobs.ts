@@ -9,6 +9,7 @@ import {
   type RunningRun,
   type StartingRun,
   type WaitingRun,
+  withFailedAttempt,
 } from '../../model/job-run.ts';
 import { parseDuration } from '../../model/quantity.ts';
 import { type AttemptEnd, attemptOutcome } from './job-attempt.ts';
@@ -191,8 +192,11 @@ class Planning {
       return this.#publish('succeeded', next, 'succeeded', details);
     }
     const allowed = (this.#termsOf(run).retries ?? 0) + 1;
+    const { nodeId, instanceId } = run.attempt;
+    const failed = { attempt: run.attempts, at: this.#now, nodeId, instanceId, message, ...details };
+    const failures = withFailedAttempt(run.failures, failed);
     if (run.attempts >= allowed) {
-      const next: EndedRun = { ...ended, state: 'Failed', message, finishedAt: this.#now };
+      const next: EndedRun = { ...ended, failures, state: 'Failed', message, finishedAt: this.#now };
       this.#putRun(next);
       const count = allowed === 1 ? '' : ` after ${run.attempts} attempts`;
       return this.#publish('failed', next, `failed${count}: ${message}`, details);
@@ -201,6 +205,7 @@ class Planning {
     const retryAt = this.#text(this.#input.wallMs + retryDelayMs(run.attempts));
     const next: RetryingRun = {
       ...free,
+      failures,
       state: 'Retrying',
       message: `attempt ${run.attempts} of ${allowed} failed: ${message}`,
       retryAt,

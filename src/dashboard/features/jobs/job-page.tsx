@@ -130,6 +130,15 @@ function RunRow({
           {run.retryAt === undefined ? '' : `; tried again ${dateTime(run.retryAt)}`}
         </p>
       )}
+      {run.attempts < 2 ? null : (
+        <ul className="mt-1 text-xs text-muted">
+          {(run.failures ?? []).map(({ attempt, nodeId, message }) => (
+            <li key={attempt}>
+              Attempt {attempt} on {nodeId}: {message}
+            </li>
+          ))}
+        </ul>
+      )}
     </li>
   );
 }

@@ -1,6 +1,7 @@
 import type { INSTANCES } from '../../../core/operations/instances.ts';
 import type { DeploymentRecord } from '../../../core/model/deployment.ts';
 import type { FailureLog, KeptFailure } from '../../../core/model/kept-failure.ts';
+import type { DeploymentName } from '../../../core/model/owner.ts';
 import { isRejection } from '../../../core/rejections/reject.ts';
 import type { Rejection } from '../../../core/rejections/rejection.ts';
 import { asFailures, failuresOf } from '../../reads/failure.ts';
@@ -8,19 +9,40 @@ import { findDeployment } from '../../reads/deployment.ts';
 import { deploymentNotFound } from '../../writes/deployments/deployment-write.ts';
 import { idOf } from '../../store/record-ids.ts';
 import type { TenantStore } from '../../store/store.ts';
-import { invalidParameter } from '../paging.ts';
+import { booleanParameter, invalidParameter } from '../paging.ts';
 import type { ReplyTo, RequestFor } from '../route.ts';
 import { instanceNotFound } from '../../reads/instance.ts';
 import { logRequest } from './instance-logs.ts';
 
 type LogsRequest = RequestFor<typeof INSTANCES.logs>;
 
-export function failures(request: RequestFor<typeof INSTANCES.failures>): ReplyTo<typeof INSTANCES.failures> {
-  const { store, params } = request;
+export async function failures({
+  store,
+  params,
+  query,
+}: RequestFor<typeof INSTANCES.failures>): Promise<ReplyTo<typeof INSTANCES.failures>> {
+  const withOutput = booleanParameter(query, 'output');
+  if (isRejection(withOutput)) return withOutput;
   const { stored, field } = findDeployment(store, params.name);
   if (stored === undefined) return deploymentNotFound(field, params.name);
-  const shown = failuresOf(store, stored.record).map(({ key: _own, ...one }) => one);
-  return { status: 200, body: asFailures(shown.toReversed()) };
+  const { name } = stored.record.spec;
+  const shown = failuresOf(store, stored.record)
+    .toReversed()
+    .map(async ({ key, ...one }) => {
+      if (!withOutput) return one;
+      const { lines = [], ...more } = (await logOf(store, name, one.instance, key)) ?? {};
+      return { ...one, output: [...lines], ...more };
+    });
+  return { status: 200, body: asFailures(await Promise.all(shown)) };
+}
+
+async function logOf(
+  store: TenantStore,
+  name: DeploymentName,
+  instance: string,
+  key: string,
+): Promise<FailureLog | undefined> {
+  return (await store.getCold('failure-logs', idOf('failure-logs', name, instance, key)))?.record;
 }
 
 /** The newest of each instance, oldest first: what came before it says the same. */
@@ -60,7 +82,7 @@ export async function previousLogs(
   const logs = await Promise.all(
     found.map(async ({ instance, key }) => ({
       instance,
-      log: (await store.getCold('failure-logs', idOf('failure-logs', name, instance, key)))?.record,
+      log: await logOf(store, name, instance, key),
     })),
   );
   const texts = logs.map(({ instance, log }) =>
