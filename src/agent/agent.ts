@@ -5,6 +5,7 @@ import { checkBindSource } from './containers/bind-roots.ts';
 import { Binds } from './containers/binds.ts';
 import { ConfigFiles } from './containers/config-files.ts';
 import type { Egress } from './networks/egress.ts';
+import { CreationCheck } from './engine/creation-check.ts';
 import type { Engine, EngineInfo } from './engine/engine.ts';
 import { endIngress, Ingress } from './ingress/ingress.ts';
 import { ChangedFacts } from './session/changed-facts.ts';
@@ -76,6 +77,7 @@ export class Agent {
   readonly #reporter: Reporter;
   readonly #streams: Streams;
   readonly #meter: UsageMeter;
+  readonly #creation: CreationCheck;
   readonly #volumes: Volumes;
   #info: EngineInfo;
   #facts: NodeFacts;
@@ -86,6 +88,13 @@ export class Agent {
     const { engine, info, identity, key, log } = options;
     this.#options = options;
     this.#info = info;
+    this.#creation = new CreationCheck({
+      engine,
+      node: identity.nodeName,
+      dataDir: options.dataDir,
+      onChange: () => this.#reporter.nodeChanged(),
+      log,
+    });
     this.#facts = this.#nodeFacts();
     const send = (message: AgentMessage): boolean => this.#session.send(message);
     this.#session = new Session({
@@ -163,6 +172,7 @@ export class Agent {
         this.#volumes.wake();
       },
       onEngineProblem: () => this.#reporter.nodeChanged(),
+      onCreateFailed: (error) => this.#creation.failed(error),
       onPass: () => this.#networks.look(),
       onFirstLook: () => this.#reporter.becameWhole(),
       log,
@@ -243,6 +253,7 @@ export class Agent {
     const looping = this.#loop.run(all);
     const farewell = await this.#session.run(signal);
     stop.abort();
+    this.#creation.end();
     this.#mesh?.end();
     this.#ingress?.end();
     await Promise.all([looping, this.#volumes.end()]);
@@ -257,6 +268,7 @@ export class Agent {
       features: AGENT_FEATURES,
       ...(hostPorts === undefined ? {} : { hostPorts }),
       ...this.#problems(),
+      ...optional('notReady', this.#creation.problem),
       ...(this.#meshEndpoint && { mesh: this.#meshEndpoint }),
       ...optional('ingress', this.#ingress?.lastFacts),
     };
@@ -281,6 +293,7 @@ export class Agent {
     const [mesh, ingress] = [this.#mesh?.lastEndpoint, this.#ingress?.lastFacts];
     return this.#changed.of({
       ...this.#problems(),
+      ...optional('notReady', this.#creation.problem),
       ...optional('mesh', mesh),
       ...optional('ingress', ingress),
     });
@@ -292,12 +305,14 @@ export class Agent {
     this.#cannotReceive = await receiveProblems(volumeEngines);
     this.#meshEndpoint = await this.#mesh?.endpoint();
     await this.#ingress?.facts();
+    await this.#creation.look();
     // The last known facts; that the engine is away is in the report.
     this.#info = await engine.info({ deadlineMs: INFO_DEADLINE_MS }).catch(() => this.#info);
     this.#facts = this.#nodeFacts();
-    const { problems, mesh, ingress } = this.#facts;
+    const { problems, notReady, mesh, ingress } = this.#facts;
     this.#changed.begin({
       ...optional('problems', problems),
+      ...optional('notReady', notReady),
       ...optional('mesh', mesh),
       ...optional('ingress', ingress),
     });

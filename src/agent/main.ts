@@ -1,9 +1,9 @@
 import { messageOf, parsedRecord } from '../core/model/values.ts';
 import type { KeyObject } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { flushCompileCache } from 'node:module';
-import { hostname } from 'node:os';
+import { hostname, tmpdir } from 'node:os';
 import { text as readText } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Agent } from './agent.ts';
@@ -146,7 +146,14 @@ async function check(config: AgentConfig): Promise<number> {
   const stored = await readIdentity(config.dataDir);
   const servers = config.servers.length > 0 ? config.servers : stored === undefined ? [] : [stored.server];
   if (servers.length === 0) throw new Refusal('--check: not registered yet, so --server is needed');
-  const { info } = await findEngine(config);
+  const { engine, info } = await findEngine(config);
+  const folder = await mkdtemp(`${tmpdir()}/berth-trial-`);
+  try {
+    const problem = await engine.creationProblem({ name: `berth-trial-${config.name}`, folder });
+    if (problem !== undefined) throw new Refusal(problem);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
   const pins = new Pins(config.caDigest ?? stored?.caDigest, stored?.anchors);
   for (const server of servers) {
     const reached = await reach(server, pins);

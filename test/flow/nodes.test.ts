@@ -151,6 +151,7 @@ describe('enrolment', () => {
       volumeEngines: [],
       features: [],
       problems: [],
+      reason: 'its agent has not connected yet',
       lastSeenAt: null,
     });
   });
@@ -399,6 +400,52 @@ describe('sessions', () => {
       'node.updated',
       'node.labels_refused',
     ]);
+  });
+});
+
+describe('a node whose engine creates no containers', () => {
+  it('is not ready and says why, takes nothing, keeps what runs there, and is ready when its agent says so', async () => {
+    const tenant = await plane.tenant('unready');
+    const { agent } = await flow.connected('pod', tenant);
+    const runs = await flow.placed(tenant, 'runs', 'pod');
+    agent.report([{ id: runs.id, phase: 'running', specHash: runs.specHash }]);
+    const read = async () => (await tenant.call('GET', '/api/v1/nodes/pod')).body;
+    const why = 'the engine cannot create containers: apt-get install catatonit';
+    const says = (notReady: { readonly notReady?: string }): void =>
+      agent.send({
+        type: 'report',
+        epoch: agent.epoch,
+        generation: 1,
+        full: false,
+        observations: [],
+        facts: notReady,
+      });
+    says({ notReady: why });
+    const unready = await eventually(read, (node) => node.status === 'failed');
+    expect(unready).toMatchObject({ reason: why, problems: [why] });
+    const { body: events } = await tenant.call('GET', '/api/v1/events?subject=pod&kind=node.updated');
+    expect(events.at(-1).message).toBe(`pod reports changes: not ready (${why})`);
+
+    await deploy(tenant.call, 'waits');
+    const { body: refused } = await eventually(
+      () => tenant.call('GET', '/api/v1/events?kind=deployment.unschedulable&subject=waits'),
+      ({ body }) => body.length > 0,
+    );
+    expect(refused[0].details.nodes[0].reasons[0]).toMatchObject({
+      code: 'node_not_ready',
+      reported: `not ready (${why}), agent connected`,
+    });
+    const { body: kept } = await tenant.call('GET', '/api/v1/deployments/runs/instances');
+    expect(kept).toMatchObject([{ id: runs.id, state: 'running' }]);
+    expect(kept[0].nodeStatus).toBeUndefined();
+
+    says({});
+    const again = await eventually(read, (node) => node.status === 'ready');
+    expect(again.reason).toBeUndefined();
+    await eventually(
+      () => tenant.call('GET', '/api/v1/deployments/waits/instances'),
+      ({ body }) => body[0]?.nodeId === 'pod',
+    );
   });
 });
 

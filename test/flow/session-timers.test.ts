@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type ControlPlane, startControlPlane } from '../support/harness/control-plane.ts';
 import { NodeFlow } from '../support/harness/node-flow.ts';
+import { eventually } from '../support/eventually.ts';
 import { type AgentIdentity, refusedUpgrade } from '../support/agents/scripted-agent.ts';
 
 let plane: ControlPlane;
@@ -11,6 +12,7 @@ beforeAll(async () => {
   plane = await startControlPlane([], {
     BERTH_TIMERS_HEARTBEAT: '500ms',
     BERTH_TIMERS_FAILED_AFTER: '2s',
+    BERTH_TIMERS_START_GRACE: '3s',
     BERTH_AGENTS_SESSIONS_PER_SECOND: '5',
   });
   flow = new NodeFlow(plane);
@@ -34,6 +36,29 @@ it('ends a session that is silent, and keeps one that reports; both are pinged',
   expect(silent.agent.pings).toBeGreaterThanOrEqual(2);
   expect(alive.agent.socket.readyState).toBe(alive.agent.socket.OPEN);
   expect((await shop.call('GET', '/api/v1/nodes/alive-1')).body.lastSeenAt).toMatch(/^\d{4}-/);
+});
+
+it('says of a node that fell silent when it was heard last, and of its instances that nothing is known', async () => {
+  const { agent } = await flow.connected('cut-1', shop);
+  let seen: Parameters<typeof agent.report>[0] = [];
+  const timer = setInterval(() => agent.report(seen), 400);
+  const placed = await flow.placed(shop, 'cut', 'cut-1');
+  seen = [{ id: placed.id, phase: 'running', health: 'healthy', specHash: placed.specHash }];
+  const read = async () => (await shop.call('GET', '/api/v1/deployments/cut/instances')).body;
+  await eventually(read, ([one]) => one.state === 'running');
+  const heard = async () => Date.parse((await shop.call('GET', '/api/v1/nodes/cut-1')).body.lastSeenAt);
+  clearInterval(timer);
+  const before = await heard();
+  const sinceThen = async () => Math.abs((await heard()) - before);
+  await agent.closed;
+  expect(await sinceThen()).toBeLessThan(1_000);
+  const [away] = await eventually(read, ([one]) => one.nodeStatus !== undefined);
+  expect(away).toMatchObject({ state: 'running', health: 'healthy', nodeStatus: 'failed' });
+  const { body: deployment } = await shop.call('GET', '/api/v1/deployments/cut');
+  expect(deployment.status.instances).toMatchObject([{ state: 'running', nodeStatus: 'failed' }]);
+  const { body: node } = await shop.call('GET', '/api/v1/nodes/cut-1');
+  expect(node).toMatchObject({ status: 'failed', reason: 'no sign of life for 2 s' });
+  expect(await sinceThen()).toBeLessThan(1_000);
 });
 
 it('accepts a bounded number of sessions per second and says when to come back', async () => {

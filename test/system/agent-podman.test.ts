@@ -1,9 +1,15 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AgentBench, instance, stopped, TEST_IMAGE } from '../support/harness/agent-bench.ts';
-import { buildTestImage, startPodman, type TestEngine } from '../support/harness/engine.ts';
+import {
+  buildTestImage,
+  DOCKER_INIT,
+  podmanInit,
+  startPodman,
+  type TestEngine,
+} from '../support/harness/engine.ts';
 import { ensurePackages } from '../support/harness/packages.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'berth-root-'));
@@ -24,6 +30,35 @@ afterAll(async () => {
   await bench[Symbol.asyncDispose]();
   await daemon.stop();
   rmSync(root, { recursive: true, force: true });
+});
+
+describe('an agent on a Podman without an init process', () => {
+  it('says that its node is not ready and what to install, takes it back once that is there, and notices when it is gone again', async () => {
+    await using lacking = await startPodman({ lacksInit: true });
+    await buildTestImage(lacking, TEST_IMAGE);
+    await using own = await AgentBench.start(lacking);
+    const { plane, agent, engine } = own;
+    await plane.until('a session', () => plane.hello !== undefined);
+    const said = 'because the package catatonit is missing: apt-get install catatonit';
+    expect(plane.hello?.notReady).toContain(said);
+    const line = 'node n1 is not ready: the engine cannot create containers';
+    await expect.poll(() => agent.log()).toContain(line);
+    expect(await engine.list({ all: true })).toEqual([]);
+
+    copyFileSync(DOCKER_INIT, podmanInit(lacking));
+    const facts = () => plane.reports.at(-1)?.facts;
+    await plane.until('ready', () => facts() !== undefined && facts()?.notReady === undefined, 30_000);
+    plane.assign([instance('ins_1')]);
+    await plane.untilPhase('ins_1', 'running');
+    expect((await engine.list({ all: true })).map(({ status }) => status)).toEqual(['running']);
+
+    rmSync(podmanInit(lacking));
+    plane.assign([instance('ins_1'), instance('ins_2', {}, { deployment: 'other' })]);
+    await plane.until('not ready again', () => facts()?.notReady?.includes(said) === true);
+    expect(plane.observations.get('ins_1')?.phase).toBe('running');
+    plane.assign([stopped('ins_1'), stopped('ins_2')]);
+    await plane.untilPhase('ins_1', 'removed');
+  });
 });
 
 describe('an agent on Podman', () => {

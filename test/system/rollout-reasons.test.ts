@@ -71,7 +71,9 @@ describe('a rollout that fails', () => {
     expect(status).toBe(4);
     expect(performance.now() - began).toBeLessThan(10_000);
     expect(err).toMatch(/version 2 failed, and the version before is back/);
-    expect(err).toMatch(/ended with exit code 1(?: after|; it ended) .*: `.*\[emerg\].*unknown directive "lisen"/);
+    expect(err).toMatch(
+      /ended with exit code 1(?: after|; it ended) .*: `.*\[emerg\].*unknown directive "lisen"/,
+    );
     expect(err).toMatch(/next: berth logs web --previous$/m);
     await eventually(
       'the failed one is gone',

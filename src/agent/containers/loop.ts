@@ -55,6 +55,7 @@ export interface LoopOptions {
   /** The report of this instance may have changed. */
   readonly onChange: (instanceId: string) => void;
   readonly onEngineProblem: () => void;
+  readonly onCreateFailed: (error: unknown) => void;
   /** A full observation of the engine succeeded. */
   readonly onPass: () => void;
   /** From now on the observations are whole. */
@@ -414,6 +415,7 @@ export class Loop {
   #fail(instanceId: string, kind: InstanceStep['kind'], error: unknown): void {
     if (error instanceof SessionLostError) return;
     if (error instanceof EngineUnavailableError) this.observer.suspect(error.message);
+    if (kind === 'create') this.#options.onCreateFailed(error);
     const { failure, backOff } = problemOf(kind, error);
     const history = withFailure(this.state.historyOf(instanceId), failure, backOff, performance.now());
     if (this.#isKept(instanceId) || this.state.condemned.has(instanceId)) {

@@ -1,3 +1,4 @@
+import { mkdir } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import type { FailureLog } from '../../core/model/kept-failure.ts';
 import type { ContainerHealth, ContainerSpec, ContainerState, ContainerSummary } from './container.ts';
@@ -12,6 +13,7 @@ import { EngineConnection } from './engine-connection.ts';
 import { EngineNetworks } from './engine-networks.ts';
 import { engineEvent } from './engine-event.ts';
 import {
+  creationProblem,
   EngineConflictError,
   EngineError,
   EngineNotFoundError,
@@ -136,6 +138,30 @@ export class DockerEngine implements port.Engine {
   async disconnect(networkId: string, containerId: string, options: port.CallOptions = {}): Promise<void> {
     const json = { Container: fullId(containerId), Force: false };
     await this.#networks.order(fullId(networkId), 'disconnect', json, options);
+  }
+
+  async creationProblem(
+    { name, folder }: port.CreationTrial,
+    options: port.CallOptions = {},
+  ): Promise<string | undefined> {
+    // Docker brings its init process along.
+    if ((await this.#connection.speak(options)).kind === 'docker') return undefined;
+    const path = (...segments: readonly string[]): string =>
+      enginePath(['v4.0.0', 'libpod', 'containers', ...segments]);
+    const json = { name, rootfs: folder, init: true, command: ['true'], netns: { nsmode: 'none' } };
+    await mkdir(folder, { recursive: true });
+    try {
+      await this.#connection.raw({ ...options, method: 'POST', path: path('create'), json });
+    } catch (error) {
+      if (!(error instanceof EngineError)) throw error;
+      const problem = creationProblem(error);
+      if (problem !== undefined) return problem;
+    }
+    // Also one that an agent left behind which was killed in between.
+    await this.#connection
+      .raw({ ...options, method: 'DELETE', path: `${path(plainName(name, 'a container name'))}?force=true` })
+      .catch(() => undefined);
+    return undefined;
   }
 
   async createContainer(spec: ContainerSpec, options: port.CallOptions = {}): Promise<string> {

@@ -36,6 +36,11 @@ export interface Engine {
   ): Promise<void>;
   disconnect(networkId: string, containerId: string, options?: CallOptions): Promise<void>;
 
+  /**
+   * Tried with a container that is never started, without an image: why the engine makes none, for a person. Undefined: it makes them, or
+   * nothing is known.
+   */
+  creationProblem(trial: CreationTrial, options?: CallOptions): Promise<string | undefined>;
   /** Returns the id. `EngineConflictError`: the name is taken; inspect it by name and adopt, remove or report. */
   createContainer(spec: ContainerSpec, options?: CallOptions): Promise<string>;
   /** Idempotent, as is `stop`. */
@@ -91,6 +96,13 @@ export interface CallOptions {
   readonly signal?: AbortSignal;
   /** For the whole call; default: 30 s, 10 min for a pull. */
   readonly deadlineMs?: number;
+}
+
+export interface CreationTrial {
+  /** Of the container of the trial. */
+  readonly name: string;
+  /** An empty folder, which is made. */
+  readonly folder: string;
 }
 
 export type EngineKind = 'docker' | 'podman';

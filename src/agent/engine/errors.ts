@@ -33,6 +33,15 @@ export class UnsafeSpecError extends Error {
   override readonly name = 'UnsafeSpecError';
 }
 
+/** Podman takes its init process from a package of its own, and says so in prose only. */
+const NO_INIT = /container-init binary not found|lookup init binary|could not find "?catatonit/i;
+
+/** Why no container can be made at all, and what to do; undefined: it is a matter of this one. */
+export function creationProblem(error: unknown): string | undefined {
+  if (!(error instanceof EngineError) || !NO_INIT.test(error.message)) return undefined;
+  return `the engine cannot create containers, because the package catatonit is missing: apt-get install catatonit (${error.message.slice(0, 200)})`;
+}
+
 export type PullFailure = 'not-found' | 'unauthorized' | 'unreachable' | 'no-space' | 'other';
 
 export class ImagePullError extends EngineError {

@@ -30,6 +30,7 @@ export type NodeFacts = Pick<
   | 'features'
   | 'hostPorts'
   | 'problems'
+  | 'notReady'
   | 'mesh'
   | 'ingress'
 >;
@@ -77,5 +78,6 @@ export function readyLine(node: string, facts: NodeFacts): string {
     formatBytes(facts.capacity.memoryBytes),
     ...labels,
   ];
+  if (facts.notReady !== undefined) return `node ${node} is not ready: ${facts.notReady}`;
   return `node ${node} ready: ${parts.join(', ')}`;
 }

@@ -1,3 +1,4 @@
+import { standingOf } from '../../core/contract/instance-standing.ts';
 import { formatBytes } from '../../core/model/quantity.ts';
 import type { Client } from '../client.ts';
 import { indented, rows } from '../describing.ts';
@@ -94,11 +95,13 @@ function nodeText({ node, nodeId }: InstanceDetail, now: number): string {
   return `${about}; it does not answer${since === '' ? '' : `, last seen ${since} ago`}: what follows was seen then`;
 }
 
-function stateText({ state, health, reason, message, exitCode }: InstanceDetail): string {
+function stateText(record: InstanceDetail): string {
+  const { state, health, nodeStatus, reason, message, exitCode } = record;
   const code = exitCode === undefined ? '' : `exit code ${exitCode}`;
-  return [textOf(state), textOf(health), textOf(reason), code, textOf(message)]
+  const seen = [textOf(state), textOf(health), textOf(reason), code, textOf(message)]
     .filter((word) => word !== '')
     .join(', ');
+  return nodeStatus === undefined ? seen : `${standingOf(record).state}; seen last: ${seen}`;
 }
 
 function restartsText({ restarts = 0, healthRestarts = 0, attempt = 0 }: InstanceDetail): string {

@@ -106,7 +106,11 @@ async function nodes(session: Session, options: OptionValues): Promise<Finding> 
         'none is enrolled for this tenant',
         'berth node token prints the line that enrols a machine',
       );
-    const away = found.filter((node) => textOf(node.status) !== 'ready').map((node) => textOf(node.name));
+    const away = found
+      .filter((node) => textOf(node.status) !== 'ready')
+      .map(({ name, reason }) =>
+        reason === undefined ? textOf(name) : `${textOf(name)} (${textOf(reason)})`,
+      );
     const trouble = found.find((node) => (node.problems ?? []).length > 0);
     if (away.length === 0 && trouble !== undefined)
       return bad(
@@ -116,7 +120,7 @@ async function nodes(session: Session, options: OptionValues): Promise<Finding> 
     if (away.length === 0) return good(`${found.length} ready`);
     return bad(
       `${away.length} of ${found.length} not ready: ${away.slice(0, 5).join(', ')}`,
-      'Is berth agent running there, and can it reach the control plane?',
+      'Is berth agent running there, can it reach the control plane, and does its engine create containers?',
     );
   } catch (error) {
     if (error instanceof Refused) return unknown(`not checked: ${error.rejection.code}`);

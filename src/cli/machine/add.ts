@@ -241,7 +241,7 @@ async function awaitReady(
           sudo: look.root === 'sudo',
         });
         words = said.out.trim().split('\n');
-        step.note(words.at(-1) ?? '');
+        step.note((isBack ? textOf(node.reason) : '') || (words.at(-1) ?? ''));
       }
       if (performance.now() > deadline)
         throw new Failure(`${name} is not ready after ${spanText(wish.timeoutMs)}`, {

@@ -1,3 +1,4 @@
+import { standingOf } from '../../core/contract/instance-standing.ts';
 import { type Client, named } from '../client.ts';
 import { usage } from '../failure.ts';
 import { textOf } from '../fields.ts';
@@ -69,9 +70,9 @@ export const instances: Resource<Instance> = {
     field('NODE', (one) => one.nodeId),
     {
       header: 'STATE',
-      cell: (record) => `${textOf(record.state)}${record.canary === true ? ' (canary)' : ''}`,
+      cell: (record) => `${standingOf(record).state}${record.canary === true ? ' (canary)' : ''}`,
     },
-    field('HEALTH', (one) => one.health),
+    field('HEALTH', (one) => standingOf(one).health),
     SPEC,
     field('MESSAGE', (one) => one.message),
   ],

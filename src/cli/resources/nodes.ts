@@ -18,6 +18,11 @@ function usedOf(record: Node): string {
   return `${Number(cpu.toFixed(2))} CPU, ${formatBytes(memory)}`;
 }
 
+/** Beside why it is not ready. */
+function otherProblems({ problems = [], reason }: Node): string {
+  return problems.filter((one) => one !== reason).join('; ');
+}
+
 export const nodes: Resource<Node> = {
   name: 'nodes',
   aliases: ['node', 'no'],
@@ -44,7 +49,7 @@ export const nodes: Resource<Node> = {
       wide: true,
     },
     { header: 'SUBNET', cell: (record) => textOf(record.mesh?.subnet), wide: true },
-    { header: 'PROBLEMS', cell: (record) => (record.problems ?? []).join('; '), wide: true },
+    { header: 'PROBLEMS', cell: otherProblems, wide: true },
     {
       header: 'CONTROL-PLANE',
       cell: (record) => (record.controlPlane === true ? 'yes' : ''),
@@ -52,6 +57,7 @@ export const nodes: Resource<Node> = {
     },
     { header: 'LABELS', cell: labelsOf, wide: true },
     ageOf((one) => one.lastSeenAt, 'SEEN'),
+    field('MESSAGE', (one) => one.reason),
   ],
 };
 

@@ -183,6 +183,8 @@ export interface InstanceView {
   /** On the tenant's network. */
   readonly address?: string;
   readonly canary?: boolean;
+  /** Absent: its node answers. */
+  readonly nodeStatus?: 'failed' | 'lost';
 }
 
 /** Of the canary's instances alone: they are none of the deployment's own counts. */

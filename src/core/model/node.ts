@@ -41,6 +41,8 @@ export interface NodeRecord {
   readonly hostPorts?: readonly string[];
   /** What the agent could not set up, for a person; absent: nothing. */
   readonly problems?: readonly string[];
+  /** Why its engine makes no containers, and what to do about it, as the agent found out; absent: nothing is known against it. */
+  readonly notReady?: string;
   /** How it takes part in the mesh of its tenant; absent: it does not. */
   readonly mesh?: MeshEndpoint;
   /** How it serves the ingress of its tenant; absent: it does not. */

@@ -74,6 +74,8 @@ const hello = message({
     ),
     /** What it could not set up, for a person. */
     problems: optional(listOf(humanText, MAX_PROBLEMS)),
+    /** Why its engine makes no containers, for a person: nothing new is placed here. */
+    notReady: optional(humanText),
     /** How it takes part in the mesh of its tenant; absent: it does not, and `problems` say why. */
     mesh: optional(meshEndpoint),
     /** It serves the ingress of its tenant; absent: it does not. */
@@ -250,6 +252,7 @@ const report = message({
       type: 'object',
       fields: {
         problems: optional(listOf(humanText, MAX_PROBLEMS)),
+        notReady: optional(humanText),
         mesh: optional(meshEndpoint),
         /** Absent: as `hello` said. */
         ingress: optional(ingressFacts),

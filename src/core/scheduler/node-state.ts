@@ -15,6 +15,7 @@ export interface ClusterNode {
     | 'platform'
     | 'features'
     | 'hostPorts'
+    | 'notReady'
   >;
   /** Absent: the node was enrolled and has never reported. */
   readonly liveness?: Pick<NodeLiveness, 'status' | 'reason'>;

@@ -349,7 +349,7 @@ export class Dispatch {
   }
 
   lastSeenAt(tenantId: TenantId, node: string): string | undefined {
-    return this.#sessions.of(tenantId, node)?.seenAt;
+    return this.#sessions.lastSeenAt(tenantId, node);
   }
 
   connected(tenantId: TenantId, node: string): boolean {

@@ -8,6 +8,7 @@ import { idOf, prefixOf } from '../store/record-ids.ts';
 import type { TenantStore } from '../store/store.ts';
 import { ingressStatus } from './ingress.ts';
 import { canarySummary } from './canary.ts';
+import { awayNode } from './instance.ts';
 
 const TYPED_ID = /^dep_[0-9a-z]+$/;
 
@@ -38,6 +39,7 @@ function instanceViews(tenant: TenantStore, name: string): InstanceView[] {
         ...(seen?.message === undefined ? {} : { message: seen.message }),
         ...(seen?.address === undefined ? {} : { address: seen.address }),
         ...(record.canary === true ? { canary: true } : {}),
+        ...awayNode(tenant, record.nodeId),
       };
     });
 }

@@ -7,7 +7,7 @@ import type { node } from '../../core/contract/answers/node.ts';
 import { type Answer, type Exactly, exactly } from '../../core/schema/shape.ts';
 import type { TenantId } from '../../core/model/ids.ts';
 import type { InstanceRecord } from '../../core/model/instance.ts';
-import type { NodeRecord } from '../../core/model/node.ts';
+import type { NodeLiveness, NodeRecord } from '../../core/model/node.ts';
 import { received } from '../../core/rejections/redaction.ts';
 import { reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
@@ -35,6 +35,16 @@ export function nodeNotFound(name: string): Rejection {
     received: received(name),
     why: 'The tenant has no node of this name.',
   });
+}
+
+/** What this process heard, or what was stored since: its agent may have been with another control plane. */
+export function lastSeenOf(
+  heard: string | undefined,
+  liveness: Pick<NodeLiveness, 'lastSeenAt'> | undefined,
+): string | null {
+  const stored = liveness?.lastSeenAt;
+  if (heard === undefined || stored === undefined) return heard ?? stored ?? null;
+  return heard > stored ? heard : stored;
 }
 
 /** Of everything placed, also of what is on its way out: its share is not free before it is gone. */
@@ -75,20 +85,33 @@ function meshView(
   return { ...optional('subnet', subnet), ...optional('problem', problem), port, addresses, peers };
 }
 
+/** From what placement goes by, so that a node shown as ready is one that takes instances. That of a control plane is never a fault. */
+function standing(
+  { notReady }: NodeRecord,
+  liveness: NodeLiveness | undefined,
+  controlPlane: boolean,
+): Pick<Exactly<Node>, 'status' | 'reason'> {
+  if (liveness === undefined) return { status: 'failed', reason: 'its agent has not connected yet' };
+  const { status, reason } = liveness;
+  if (status === 'ready' && notReady !== undefined && !controlPlane)
+    return { status: 'failed', reason: notReady };
+  return { status, ...(status === 'failed' && optional('reason', reason)) };
+}
+
 /** Never the key material: neither the public key nor the token's id. */
 export function nodeView(tenant: TenantStore, facts: NodeSources, record: NodeRecord): Exactly<Node> {
   const { name, tenantId, claims, schedulable, labels, capacity, engine, platform, agentVersion } = record;
   const liveness = tenant.get('node-liveness', idOf('node-liveness', name))?.record;
   const seen = facts.lastSeenAt(tenantId, name);
+  const controlPlane = facts.runsControlPlane(name);
   return asNode({
     id: name,
     name,
     tenantId,
     claims,
-    // The same record that placement goes by, so that a node shown as ready is one that takes instances.
-    status: liveness?.status ?? 'failed',
+    ...standing(record, liveness, controlPlane),
     schedulable,
-    controlPlane: facts.runsControlPlane(name),
+    controlPlane,
     labels,
     capacity,
     requested: requested(tenant, facts.placedOn(tenantId, name)),
@@ -98,10 +121,10 @@ export function nodeView(tenant: TenantStore, facts: NodeSources, record: NodeRe
     volumeEngines: record.volumeEngines ?? [],
     features: record.features ?? [],
     ...(record.hostPorts === undefined ? {} : { hostPorts: record.hostPorts }),
-    problems: record.problems ?? [],
+    problems: [record.notReady ?? [], record.problems ?? []].flat(),
     ...(record.mesh && { mesh: meshView(tenant, facts.prefixes(), name, record.mesh) }),
     ...(record.ingress && { ingress: record.ingress }),
-    lastSeenAt: seen ?? liveness?.lastSeenAt ?? null,
+    lastSeenAt: lastSeenOf(seen, liveness),
     ...(record.draining ? { draining: true } : {}),
   });
 }

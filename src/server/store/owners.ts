@@ -122,6 +122,7 @@ export const TENANT_OWNERS = {
         'ingress',
         'labels',
         'mesh',
+        'notReady',
         'ordersHeld',
         'platform',
         'problems',

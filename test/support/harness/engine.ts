@@ -131,8 +131,21 @@ export async function startEngine(options: EngineOptions = {}): Promise<TestEngi
   }
 }
 
+export interface PodmanOptions {
+  /** Its init process is a file of its folder that is not there yet, as on a machine without the package of it. */
+  readonly lacksInit?: boolean;
+}
+
+/** Where a Podman that lacks it looks for its init process. */
+export function podmanInit({ folder }: Pick<TestEngine, 'folder'>): string {
+  return join(folder, 'catatonit');
+}
+
+/** Debian's package of Docker has one too. */
+export const DOCKER_INIT = '/usr/bin/docker-init';
+
 /** Podman's service, always in a namespace of its own, since its bridges are named alike in every instance. */
-export async function startPodman(): Promise<TestEngine> {
+export async function startPodman({ lacksInit = false }: PodmanOptions = {}): Promise<TestEngine> {
   ensurePackages(['podman', 'runc', 'iproute2', 'iptables', 'busybox-static', 'docker.io']);
   const subnet = reserveSubnet();
   const name = `be${randomBytes(5).toString('hex')}`;
@@ -140,7 +153,10 @@ export async function startPodman(): Promise<TestEngine> {
   try {
     const namespace = addNamespace(name, subnet);
     for (const part of ['root', 'run', 'tmp', 'net']) mkdirSync(join(folder, part));
-    writeFileSync(join(folder, 'containers.conf'), podmanConfiguration(folder));
+    writeFileSync(
+      join(folder, 'containers.conf'),
+      podmanConfiguration(folder, lacksInit ? podmanInit({ folder }) : DOCKER_INIT),
+    );
     const registry = `${namespace.hostAddress}:${TEST_REGISTRY_PORT}`;
     writeFileSync(
       join(folder, 'registries.conf'),
@@ -199,12 +215,12 @@ async function keepMountNamespace(folder: string): Promise<number> {
 }
 
 /** Soft and hard limits are equal because Podman 4.3's compatible API swaps them. Locks in files: those in memory are shared by all. */
-function podmanConfiguration(folder: string): string {
+function podmanConfiguration(folder: string, init: string): string {
   return `[containers]
 default_ulimits = ["nofile=4096:4096", "nproc=4096:4096"]
-init_path = "/usr/bin/docker-init"
+init_path = "${init}"
 [engine]
-init_path = "/usr/bin/docker-init"
+init_path = "${init}"
 runtime = "runc"
 cgroup_manager = "cgroupfs"
 events_logger = "file"

@@ -34,6 +34,14 @@ export const ownedFields = {
 
 const counts = { placed: integer, running: integer, healthy: integer } as const;
 
+const nodeStatus = {
+  type: 'string',
+  optional: true,
+  values: ['failed', 'lost'],
+  description:
+    'Its node does not answer: state, health and the like are what was seen before. Of a lost one the instances are replaced elsewhere.',
+} as const;
+
 const deploymentStatus = shape({
   type: 'object',
   named: 'DeploymentStatus',
@@ -132,6 +140,7 @@ const deploymentStatus = shape({
         message: optional(text),
         address: optional({ ...text, description: "On the tenant's network." }),
         canary: optional(flag),
+        nodeStatus,
       },
     }),
   },
@@ -234,6 +243,7 @@ const instanceFields = {
   },
   leaving: optional({ ...text, description: 'Why it is being replaced on another node.' }),
   createdAt: time,
+  nodeStatus,
   state: text,
   health: { type: 'string', optional: true, values: ['starting', 'healthy', 'unhealthy'] },
   reason: optional(text),

@@ -23,6 +23,7 @@ const nodeFields = {
   tenantId: text,
   claims: texts,
   status: { type: 'string', values: ['ready', 'failed'] },
+  reason: optional({ ...text, description: 'Why it is not ready, and what to do where that is known.' }),
   schedulable: flag,
   draining: optional(flag),
   controlPlane: flag,
@@ -35,7 +36,7 @@ const nodeFields = {
   volumeEngines: { ...texts, description: 'What can keep volumes there, best first.' },
   features: { ...texts, description: 'What its agent can do beyond the first release.' },
   hostPorts: optional({ ...texts, description: 'Host ports that workloads may name there; absent: all.' }),
-  problems: { ...texts, description: 'What its agent could not set up.' },
+  problems: { ...texts, description: 'What its agent could not set up, and what it lacks.' },
   mesh: optional({
     type: 'object',
     description: "How it takes part in the tenant's network; absent: it does not.",

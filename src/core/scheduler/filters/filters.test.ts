@@ -47,6 +47,11 @@ const TABLE: Readonly<Record<FilterName, readonly Case[]>> = {
       refused: { code: 'node_disconnected', says: ['ready, agent not connected'] },
     },
     {
+      it: 'refuses a node whose engine creates no containers, and says what to do',
+      node: { notReady: 'install catatonit' },
+      refused: { code: 'node_not_ready', says: ['not ready (install catatonit), agent connected'] },
+    },
+    {
       it: 'refuses a node that never reported',
       node: { liveness: 'never', connected: false },
       refused: { code: 'node_never_connected', says: ['its agent never connected'] },

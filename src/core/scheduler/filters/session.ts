@@ -6,7 +6,8 @@ export const session: Filter = {
   name: 'session',
   scope: 'node',
   steady: true,
-  admits: ({ node }) => node.liveness?.status === 'ready' && node.connected,
+  admits: ({ node }) =>
+    node.liveness?.status === 'ready' && node.connected && node.record.notReady === undefined,
   required: () => 'ready, with a connected agent',
   reported,
   refusal: (state) => ({
@@ -17,12 +18,15 @@ export const session: Filter = {
 
 function code({ node }: NodeState): string {
   if (node.liveness === undefined) return 'node_never_connected';
-  return node.liveness.status === 'failed' ? 'node_failed' : 'node_disconnected';
+  if (node.liveness.status === 'failed') return 'node_failed';
+  return node.connected ? 'node_not_ready' : 'node_disconnected';
 }
 
 function reported({ node }: NodeState): string {
   if (node.liveness === undefined) return 'enrolled, but its agent never connected';
   const agent = node.connected ? 'agent connected' : 'agent not connected';
-  const why = node.liveness.reason === undefined ? '' : ` (${node.liveness.reason})`;
-  return `${node.liveness.status}${why}, ${agent}`;
+  const { status, reason } = node.liveness;
+  if (status === 'ready' && node.record.notReady !== undefined)
+    return `not ready (${node.record.notReady}), ${agent}`;
+  return `${status}${reason === undefined ? '' : ` (${reason})`}, ${agent}`;
 }

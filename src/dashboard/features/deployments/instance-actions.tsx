@@ -40,7 +40,7 @@ export function InstanceActions({ instance }: { readonly instance: InstanceDetai
     );
   return (
     <>
-      {can('exec') && instance.state === 'running' ? (
+      {can('exec') && instance.state === 'running' && instance.nodeStatus === undefined ? (
         <ButtonLink to={`/deployments/${name}`} search={{ tab: 'terminal', instance: id }} icon="terminal">
           Terminal
         </ButtonLink>

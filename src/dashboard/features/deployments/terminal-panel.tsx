@@ -35,7 +35,9 @@ export function TerminalPanel({
   readonly instances: readonly Instance[];
 }) {
   const { tenant } = useSession();
-  const running = instances.filter(({ state, wanted }) => state === 'running' && wanted === 'run');
+  const running = instances.filter(
+    ({ state, wanted, nodeStatus }) => state === 'running' && wanted === 'run' && nodeStatus === undefined,
+  );
   const [chosen, setChosen] = useState(useAddress().text('instance') ?? '');
   const [line, setLine] = useState(SHELL);
   const [isSpoken, setSpoken] = useState(false);

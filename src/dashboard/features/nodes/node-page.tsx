@@ -17,19 +17,14 @@ import { RowLink } from '../../components/row-link.tsx';
 import { Tabs } from '../../components/tabs.tsx';
 import { TimeAgo } from '../../components/time-ago.tsx';
 import { bytes, cores } from '../../lib/format.ts';
-import type { Node } from '../../lib/records.ts';
+import type { Deployment, Node } from '../../lib/records.ts';
 import { useDeployments } from '../deployments/deployment-queries.ts';
+import { InstanceBadge } from '../deployments/instance-badge.tsx';
 import { NodeActions } from './node-actions.tsx';
 import { type Container, useContainers, useNode, useNodeEvents } from './node-queries.ts';
 import { NodeBadge } from './node-status.tsx';
 
-interface Placed {
-  readonly id: string;
-  readonly deployment: string;
-  readonly state: string;
-  readonly health?: string;
-  readonly message?: string;
-}
+type Placed = Deployment['status']['instances'][number] & { readonly deployment: string };
 
 const PLACED_COLUMNS: readonly Column<Placed>[] = [
   {
@@ -42,19 +37,7 @@ const PLACED_COLUMNS: readonly Column<Placed>[] = [
     title: 'State',
     width: '8.5rem',
     sortBy: ({ state }) => state,
-    cell: ({ state, health }) => (
-      <Badge
-        tone={
-          state === 'failed' || health === 'unhealthy'
-            ? 'bad'
-            : state === 'running' && health !== 'starting'
-              ? 'ok'
-              : 'info'
-        }
-      >
-        {state === 'running' ? (health ?? state) : state}
-      </Badge>
-    ),
+    cell: (instance) => <InstanceBadge instance={instance} />,
   },
   { title: 'Message', wide: true, cell: ({ message }) => <span className="text-muted">{message}</span> },
 ];
@@ -139,7 +122,7 @@ function Containers({ node }: { readonly node: Node }) {
     return (
       <Panel>
         <EmptyState title="The agent cannot be asked" icon="warning">
-          <p>Its machine is silent. What runs there goes on running.</p>
+          <p>{node.reason ?? 'Its machine is silent.'} What runs there goes on running.</p>
         </EmptyState>
       </Panel>
     );
@@ -203,6 +186,7 @@ function Summary({ node }: { readonly node: Node }) {
             ['Engine', `${engine.kind} ${engine.version}`],
             ['Platform', platform],
             ['Agent', agentVersion],
+            ['Not ready', node.problems.includes(node.reason ?? '') ? undefined : node.reason],
             ['Network', networkText(node)],
             ['Host ports', hostPorts && portRangesText(hostPorts)],
             ['Problems', node.problems?.join('; ') || undefined],

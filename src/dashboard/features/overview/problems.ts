@@ -25,14 +25,20 @@ function ofDeployment({ name, status }: Deployment): Problem | undefined {
   };
 }
 
-function ofNode({ name, status, lastSeenAt, schedulable }: Node): Problem | undefined {
+function ofNode({
+  name,
+  status,
+  reason = 'its agent is silent',
+  lastSeenAt,
+  schedulable,
+}: Node): Problem | undefined {
   if (status !== 'failed') return undefined;
   return {
     key: `node/${name}`,
     severity: 'bad',
     what: 'Node failed',
     title: name,
-    detail: `Its agent is silent${schedulable ? '' : ', and it takes no new work'}.`,
+    detail: `${schedulable ? 'It takes no new work' : 'It is cordoned'}: ${reason}.`,
     to: `/nodes/${name}`,
     ...(lastSeenAt === null ? {} : { since: lastSeenAt }),
   };

@@ -46,7 +46,7 @@ export class SessionFacts {
     const stored = tenant.get('nodes', idOf('nodes', node));
     if (stored === undefined) return;
     const record = withFacts(stored.record, facts);
-    const changed = (['problems', 'mesh', 'ingress'] as const).filter(
+    const changed = (['problems', 'notReady', 'mesh', 'ingress'] as const).filter(
       (field) => canonicalJson(record[field] ?? null) !== canonicalJson(stored.record[field] ?? null),
     );
     if (changed.length === 0 || !events.take(`${session.key}/facts`)) return;
@@ -65,14 +65,15 @@ export class SessionFacts {
 
 /** Where the session comes from stays. */
 function withFacts(
-  { problems: _problems, mesh: before, ...kept }: NodeRecord,
-  { problems, mesh, ingress }: Facts,
+  { problems: _problems, notReady: _notReady, mesh: before, ...kept }: NodeRecord,
+  { problems, notReady, mesh, ingress }: Facts,
 ): NodeRecord {
   return {
     ...kept,
     // Whether it serves the ingress is said by `hello`.
     ...(kept.ingress !== undefined && optional('ingress', ingress)),
     ...optional('problems', problems),
+    ...optional('notReady', notReady),
     ...(mesh && { mesh: { ...mesh, ...optional('seenFrom', before?.seenFrom) } }),
   };
 }

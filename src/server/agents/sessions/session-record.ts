@@ -27,6 +27,7 @@ const REPORTED = [
   'features',
   'hostPorts',
   'problems',
+  'notReady',
   'mesh',
   'ingress',
 ] as const;
@@ -40,6 +41,7 @@ const WORDS: Readonly<Record<(typeof REPORTED)[number], string>> = {
   features: 'features of the agent',
   hostPorts: 'host ports',
   problems: 'problems of the node',
+  notReady: 'readiness',
   mesh: 'mesh',
   ingress: 'ingress',
 };
@@ -50,11 +52,13 @@ const MAX_TEXT = 1_000;
 export function changesText(
   node: string,
   changed: readonly (keyof typeof WORDS)[],
-  { problems = [] }: Pick<NodeRecord, 'problems'>,
+  { problems = [], notReady }: Pick<NodeRecord, 'problems' | 'notReady'>,
 ): string {
-  const words = changed.map((field) =>
-    field === 'problems' ? `${WORDS.problems} (${problems.join('; ') || 'none any more'})` : WORDS[field],
-  );
+  const words = changed.map((field) => {
+    if (field === 'problems') return `${WORDS.problems} (${problems.join('; ') || 'none any more'})`;
+    if (field === 'notReady') return notReady === undefined ? 'ready again' : `not ready (${notReady})`;
+    return WORDS[field];
+  });
   return `${node} reports changes: ${words.join(', ')}`.slice(0, MAX_TEXT);
 }
 
@@ -132,6 +136,7 @@ export async function recordSession(
       features: _features,
       hostPorts: _ports,
       problems: _problems,
+      notReady: _notReady,
       mesh: _mesh,
       ingress: _ingress,
       ...kept
@@ -141,6 +146,7 @@ export async function recordSession(
       ...(hello.features && { features: hello.features }),
       ...(hello.hostPorts && { hostPorts: hello.hostPorts }),
       ...(hello.problems && { problems: hello.problems }),
+      ...optional('notReady', hello.notReady),
       ...(hello.mesh && { mesh: { ...hello.mesh, ...optional('seenFrom', reachableAddress(from)) } }),
       ...(hello.ingress && { ingress: hello.ingress }),
     };

@@ -89,6 +89,8 @@ export class Sessions {
   readonly #dials: KeyedRate;
   readonly #byNode = new Map<string, AgentSession>();
   readonly #byToken = new Map<string, AgentSession>();
+  /** Of nodes whose session ended here: the store has it only now and then. */
+  readonly #lastSeen = new Map<string, string>();
   readonly #toReview = new Set<AgentSession>();
   readonly #pending = new Set<WebSocket>();
   readonly #displaced = new WeakSet<AgentSession>();
@@ -251,10 +253,17 @@ export class Sessions {
     };
   }
 
+  /** When the agent last reported, in this session or in the last one of this process; undefined: in none. */
+  lastSeenAt(tenantId: TenantId, node: string): string | undefined {
+    const key = nodeKey(tenantId, node);
+    return this.#byNode.get(key)?.seenAt ?? this.#lastSeen.get(key);
+  }
+
   #register(session: AgentSession): void {
     const { tenantId, node, tokenId } = session.identity;
     const older = this.#byNode.get(session.key);
     this.#byNode.set(session.key, session);
+    this.#lastSeen.delete(session.key);
     this.#byToken.set(tokenId, session);
     if (older !== undefined) {
       this.#handlers.onClosed(older);
@@ -271,6 +280,8 @@ export class Sessions {
     // Displaced by a newer session, whose reports stay valid.
     if (this.#byNode.get(session.key) !== session) return;
     this.#byNode.delete(session.key);
+    if (this.#options.store.forTenant(tenantId).get('nodes', idOf('nodes', node)) !== undefined)
+      this.#lastSeen.set(session.key, session.seenAt);
     if (this.#byToken.get(tokenId) === session) this.#byToken.delete(tokenId);
     this.#handlers.onClosed(session);
     this.#options.liveness.sessionClosed(tenantId, node);
@@ -302,11 +313,14 @@ export class Sessions {
   }
 
   /** Rights are looked up again whenever a record that grants them changes: a revocation ends the socket at once. */
-  #onChange({ tenantId, kind, id }: ViewChange): void {
+  #onChange({ tenantId, kind, id, after }: ViewChange): void {
     let session: AgentSession | undefined;
     if (tenantId === undefined && kind === 'tokens') session = this.#byToken.get(id);
-    else if (tenantId !== undefined && kind === 'nodes')
-      session = this.#byNode.get(nodeKey(tenantId, segmentsOf(kind, id)[0]));
+    else if (tenantId !== undefined && kind === 'nodes') {
+      const key = nodeKey(tenantId, segmentsOf(kind, id)[0]);
+      session = this.#byNode.get(key);
+      if (after === undefined) this.#lastSeen.delete(key);
+    }
     if (session === undefined || this.#toReview.has(session)) return;
     this.#toReview.add(session);
     // After the whole commit is in the view: a node that moves to another tenant is deleted here and appears there.

@@ -10,6 +10,7 @@ import { type Exactly, exactly } from '../../../core/schema/shape.ts';
 import type { Dispatch } from '../../agents/dispatch.ts';
 import { failuresOf } from '../../reads/failure.ts';
 import { instanceView } from '../../reads/instance.ts';
+import { lastSeenOf } from '../../reads/node.ts';
 import type { Stored } from '../../store/collection.ts';
 import { idOf } from '../../store/record-ids.ts';
 import type { TenantStore } from '../../store/store.ts';
@@ -86,7 +87,7 @@ function nodeOf(store: TenantStore, dispatch: Dispatch, name: string): Exactly<D
     name,
     status: liveness?.status ?? 'failed',
     connected: dispatch.connected(store.tenantId, name),
-    lastSeenAt: dispatch.lastSeenAt(store.tenantId, name) ?? liveness?.lastSeenAt ?? null,
+    lastSeenAt: lastSeenOf(dispatch.lastSeenAt(store.tenantId, name), liveness),
     ...(node && { agentVersion: node.agentVersion, engine: node.engine }),
   };
 }

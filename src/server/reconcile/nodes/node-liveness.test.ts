@@ -21,6 +21,9 @@ describe('node liveness controller', () => {
     expect(statusOf('n1')?.status).toBe('ready');
     await sim.advance(5_000);
     expect(statusOf('n1')?.status).toBe('failed');
+    const silentMs = sim.time.now().getTime() - Date.parse(statusOf('n1')?.lastSeenAt ?? '');
+    expect(silentMs).toBeGreaterThanOrEqual(15_000);
+    expect(silentMs).toBeLessThan(20_000);
     sim.connect('n1');
     await sim.settle();
     expect(statusOf('n1')?.status).toBe('ready');

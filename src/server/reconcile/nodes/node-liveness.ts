@@ -25,7 +25,7 @@ import { SessionsElsewhere } from './sessions-elsewhere.ts';
 function tickMs({ lateAfterMs }: LivenessTimings): number {
   return Math.min(1000, lateAfterMs / 5);
 }
-/** `lastSeenAt` is for people: a node that beats writes it this often, not with every beat. */
+/** `lastSeenAt` is for people: a node that beats writes it this often, not with every beat, and once more when it has failed. */
 const SEEN_EVERY_MS = 60_000;
 /** Nodes per commit; each may write a record and an event. */
 const NODES_PER_COMMIT = 40;
@@ -291,7 +291,8 @@ export class NodeLivenessController implements Controller, Liveness {
       );
     });
     const transaction = tenant.transaction();
-    for (const verdict of verdicts) this.#addVerdict(tenant, transaction, verdict);
+    for (const verdict of verdicts)
+      this.#addVerdict(tenant, transaction, verdict, this.#lastSeen(pulses.nodes.get(verdict.name), nowMs));
     const result = await tenant.commit(transaction);
     this.#deps.metrics.committed(this.name, result.ok ? 'ok' : 'conflict');
     // A conflict means that a node was re-enrolled or removed: the next tick judges the new state.
@@ -303,14 +304,25 @@ export class NodeLivenessController implements Controller, Liveness {
     }
   }
 
-  #addVerdict(tenant: TenantStore, transaction: Transaction, verdict: NodeVerdict): void {
+  /** Of its last beat; undefined: it was not heard since this process listens. */
+  #lastSeen(pulse: NodePulse | undefined, nowMs: number): string | undefined {
+    if (pulse?.heard !== true) return undefined;
+    return new Date(this.#deps.clock.now().getTime() - (nowMs - pulse.lastBeatMs)).toISOString();
+  }
+
+  #addVerdict(
+    tenant: TenantStore,
+    transaction: Transaction,
+    verdict: NodeVerdict,
+    lastSeenAt: string | undefined,
+  ): void {
     const id = idOf('node-liveness', verdict.name);
     const stored = tenant.get('node-liveness', id);
     const now = this.#deps.clock.now().toISOString();
     const sameStatus = stored?.record.status === verdict.status;
     const record: NodeLiveness = {
       status: verdict.status,
-      lastSeenAt: verdict.status === 'ready' ? now : (stored?.record.lastSeenAt ?? now),
+      lastSeenAt: lastSeenAt ?? stored?.record.lastSeenAt ?? now,
       since: sameStatus ? stored.record.since : now,
       ...(verdict.reason !== undefined && { reason: verdict.reason }),
       ...(verdict.lost && { lost: true }),
