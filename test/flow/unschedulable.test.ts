@@ -138,6 +138,7 @@ describe('a deployment that none of twenty nodes takes', () => {
     expect(one.nodes).toMatchObject([{ node: 'n08', fits: false, reasons: [{ filter: 'constraints' }] }]);
     expect(one.nodes[0].outcomes.length).toBeGreaterThan(10);
     expect((await shop.call('GET', `${path}?node=nowhere`)).body.nodes).toEqual([]);
-    expect((await shop.call('GET', `${path}?failed=maybe`)).body.code).toBe('query_parameter_invalid');
+    for (const wrong of ['failed=maybe', 'node=No!'])
+      expect((await shop.call('GET', `${path}?${wrong}`)).body.code).toBe('query_parameter_invalid');
   });
 });

@@ -3,7 +3,7 @@ import { explanation } from '../contract/answers/placement.ts';
 import { listOf } from '../contract/answers/field-shapes.ts';
 import { deploymentBody, deploymentChange, namedDeploymentChange } from '../contract/deployment-body.ts';
 import { restartBody, rollbackBody } from '../contract/order-bodies.ts';
-import { NAME } from '../contract/forms.ts';
+import { NAME, NODE_NAME } from '../contract/forms.ts';
 import { DRY_RUN, LIST_QUERY, WRITE_QUERY } from './queries.ts';
 import { DEPLOYMENT_CODES } from './workload-codes.ts';
 import { operation } from './operation.ts';
@@ -97,7 +97,7 @@ export const DEPLOYMENTS = {
     tenant: 'credential',
     query: {
       ...LIST_QUERY,
-      node: { description: 'Only this node.', schema: { type: 'string', ...NAME } },
+      node: { description: 'Only this node.', schema: { type: 'string', ...NODE_NAME } },
       failed: {
         description: 'Only nodes that refuse.',
         schema: { type: 'boolean', default: false },

@@ -12,7 +12,8 @@ export const SETS = {
     query: {
       dryRun: {
         description: 'Has to be true: each document has its own write.',
-        schema: { type: 'boolean', default: false },
+        schema: { type: 'boolean', enum: [true] },
+        required: true,
       },
       all: {
         description: 'Of documents that are refused: every rejection, not only the first.',

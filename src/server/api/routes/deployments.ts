@@ -14,9 +14,18 @@ import { findDeployment, storedDeploymentView } from '../../reads/deployment.ts'
 import { deploymentNotFound } from '../../writes/deployments/deployment-write.ts';
 import { parseIfMatch } from '../../writes/if-match.ts';
 import { type UpdateOptions, updateDeployment } from '../../writes/deployments/update-deployment.ts';
+import { nodeNameRule } from '../../../core/rules/node.ts';
 import { explainAccess } from '../../placement/access-explanation.ts';
 import { explainDeployment } from '../../placement/explanation.ts';
-import { booleanParameter, cursorAfter, nextPage, pageReply, pageRequest, writeOptions } from '../paging.ts';
+import {
+  booleanParameter,
+  cursorAfter,
+  invalidParameter,
+  nextPage,
+  pageReply,
+  pageRequest,
+  writeOptions,
+} from '../paging.ts';
 import { type ReplyTo, type RequestFor, type Route, serve } from '../route.ts';
 import { fullReply, guardedReply, writeReply } from '../write-reply.ts';
 
@@ -103,6 +112,8 @@ export function deploymentRoutes(admission: Admission): Route[] {
       if (isRejection(page)) return page;
       const failed = booleanParameter(query, 'failed');
       if (isRejection(failed)) return failed;
+      if (node !== undefined && nodeNameRule(node))
+        return invalidParameter('node', node, 'the name of a node');
       const { stored, field } = findDeployment(store, name);
       if (stored === undefined) return deploymentNotFound(field, name);
       const access = from === undefined ? undefined : explainAccess(store, stored.record.spec, from);
