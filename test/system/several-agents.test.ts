@@ -1,3 +1,7 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type AgentProcess, startAgent } from '../support/harness/agent-process.ts';
 import { eventually } from '../support/eventually.ts';
@@ -7,6 +11,7 @@ import { type Etcd, startEtcd } from '../support/harness/etcd.ts';
 import type { PlaneProcess, Tenant } from '../support/harness/plane-process.ts';
 import { startTcpProxy, type TcpProxy } from '../support/harness/tcp-proxy.ts';
 import { healthOf, type Planes, startPlanes } from '../support/harness/planes.ts';
+import { TypedProcess } from '../support/harness/typed-process.ts';
 
 /** A real agent with a real engine under three control planes: it finds another one, and its containers do not notice. */
 
@@ -15,6 +20,7 @@ const TIMERS = {
   BERTH_TIMERS_CONTROL_PLANE_LEASE: '3s',
   BERTH_TIMERS_FAILED_AFTER: '9s',
   BERTH_TIMERS_REPLACE_AFTER: '30s',
+  BERTH_TIMERS_USAGE: '1s',
 };
 
 let etcd: Etcd;
@@ -116,6 +122,154 @@ describe('a real agent under three control planes', () => {
     const lines = (answer.body.stdout as string).trimEnd().split('\n');
     expect(lines).toHaveLength(20_000);
     expect(lines.at(-1)).toBe('line 19999 of a log that is long enough');
+  });
+
+  describe('asked at a control plane that does not have its session', () => {
+    const home = mkdtempSync(join(tmpdir(), 'berth-several-'));
+    afterAll(() => rmSync(home, { recursive: true }));
+    let far: PlaneProcess;
+    beforeAll(async () => {
+      const [other] = planes.others(await connectedPlane());
+      if (other === undefined) throw new Error('too few');
+      far = other;
+    });
+    const options = () => ({ url: far.url, token: shop.token, home });
+    const berth = (...words: readonly string[]) => new TypedProcess(words, options());
+
+    it('takes input and gives output byte by byte, with the exit status', async () => {
+      const bytes = randomBytes(3 * 2 ** 20);
+      const { out, code } = await berth('exec', '-i', 'web', '--', 'cat').end(bytes);
+      expect([code, out.equals(bytes)]).toEqual([0, true]);
+      expect((await berth('exec', 'web', '--', 'sh', '-c', 'exit 7').end()).code).toBe(7);
+    });
+
+    it('is a terminal', async () => {
+      const shell = new TypedProcess([], {
+        ...options(),
+        line: 'stty cols 101 rows 31; berth exec -it web -- sh',
+      });
+      shell.type('stty size\n');
+      await eventually(
+        'its size',
+        () => shell.printed,
+        (text) => text.includes('31 101'),
+      );
+      shell.type('exit 9\n');
+      expect((await shell.ended()).code).toBe(9);
+    });
+
+    it('copies files both ways, and forwards a port', async () => {
+      const page = randomBytes(100_000).toString('hex');
+      writeFileSync(join(home, 'page'), page);
+      const [instance = ''] = Object.keys(await node.pids('web'));
+      const inside = ['--instance', instance];
+      const path = `web/${instance}:/tmp/page`;
+      expect((await berth('cp', join(home, 'page'), path).end()).code).toBe(0);
+      expect((await berth('cp', path, join(home, 'back')).end()).code).toBe(0);
+      expect(readFileSync(join(home, 'back'), 'utf8')).toBe(page);
+      const httpd = ['httpd', '-f', '-p', '8099', '-h', '/tmp'];
+      const served = berth('exec', '-i', ...inside, 'web', '--', ...httpd);
+      const forwarded = berth('port-forward', ...inside, 'web', '0:8099');
+      const port = await eventually(
+        'it listens here',
+        () => /127\.0\.0\.1:(\d+) →/.exec(forwarded.told)?.[1],
+        (found) => found !== undefined,
+      );
+      const got = await eventually(
+        'it is served',
+        () =>
+          fetch(`http://127.0.0.1:${port}/page`, { headers: { connection: 'close' } })
+            .then((answer) => answer.text())
+            .catch(() => undefined),
+        (text) => text !== undefined,
+      );
+      expect(got).toBe(page);
+      for (const { child } of [forwarded, served]) child.kill('SIGINT');
+      await Promise.all([forwarded.ended(), served.ended()]);
+    });
+
+    it('measures, follows logs, and carries out orders to one instance', async () => {
+      await eventually(
+        'all are measured',
+        async () => (await berth('top', 'web').end()).out.toString(),
+        (text) => text.split('\n').length === 4 && !/ -\s/.test(text),
+      );
+      const spec = {
+        name: 'loud',
+        image: BOX,
+        command: ['sh', '-c', 'trap "echo told" HUP; echo begun; while :; do sleep 0.1; done'],
+      };
+      expect((await as(far)('POST', '/api/v1/deployments', spec)).status).toBe(201);
+      await eventually(
+        'it runs',
+        async () => (await as(far)('GET', '/api/v1/deployments/loud')).body.status?.phase,
+        (phase) => phase === 'Running',
+      );
+      const followed = berth('logs', 'loud', '--follow');
+      await eventually(
+        'it begins',
+        () => followed.printed,
+        (text) => text.includes('begun'),
+      );
+      const [one = ''] = Object.keys(await node.pids('loud'));
+      const order = (kind: string) => `/api/v1/deployments/loud/instances/${one}/${kind}`;
+      const signalled = await as(far)('POST', order('signal'), { signal: 'SIGHUP' });
+      expect([signalled.status, signalled.body.code]).toEqual([200, undefined]);
+      await eventually(
+        'it is told',
+        () => followed.printed,
+        (text) => text.includes('told'),
+      );
+      const before = await node.pids('loud');
+      expect((await as(far)('POST', order('restart'))).status).toBe(200);
+      await eventually(
+        'it is another process of the same instance, and followed',
+        async () => [(await node.pids('loud'))[one], followed.printed.split('begun').length] as const,
+        ([pid, begins]) => pid !== undefined && pid !== before[one] && begins === 3,
+      );
+      const kill = await as(far)('POST', order('signal'), { signal: 'SIGKILL' });
+      expect([kill.status, kill.body.code]).toEqual([200, undefined]);
+      const failures = await eventually(
+        'how it ended is kept',
+        async () => (await as(far)('GET', '/api/v1/deployments/loud/failures')).body,
+        (all) => all.length > 0,
+      );
+      expect(failures[0]).toMatchObject({ instance: one });
+      expect((await as(far)('POST', order('stop'))).status).toBe(200);
+      await eventually(
+        'another one runs',
+        () => node.pids('loud'),
+        (pids) => Object.keys(pids).length === 1 && pids[one] === undefined,
+      );
+      followed.child.kill('SIGINT');
+      await followed.ended();
+      expect((await as(far)('DELETE', '/api/v1/deployments/loud')).status).toBe(200);
+    });
+
+    it.each(['asked', 'connected'] as const)(
+      'ends what was begun when the control plane that is %s is killed',
+      async (which) => {
+        const direct = await connectedPlane();
+        const [asked, third] = planes.others(direct);
+        if (asked === undefined || third === undefined) throw new Error('too few');
+        const sleeping = async (): Promise<number> => {
+          const command = ['ps', '-o', 'args'];
+          const { body } = await as(third)('POST', '/api/v1/deployments/web/exec', { command, instance });
+          return ((body.stdout as string | undefined) ?? 'sleep 500').split('sleep 500').length - 1;
+        };
+        const [instance = ''] = Object.keys(await node.pids('web'));
+        const words = ['exec', '-i', '--instance', instance, 'web', '--', 'sleep', '500'];
+        const command = new TypedProcess(words, { ...options(), url: asked.url });
+        await eventually('it sleeps', sleeping, (count) => count === 1);
+        const killed = which === 'asked' ? asked : direct;
+        await killed.end('SIGKILL');
+        expect((await command.ended()).code).not.toBe(0);
+        await eventually('nothing is left', sleeping, (count) => count === 0);
+        await killed.start();
+        await settled();
+        await connectedPlane();
+      },
+    );
   });
 
   it('finds another one when its own is killed, and its containers keep their processes', async () => {

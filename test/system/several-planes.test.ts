@@ -222,6 +222,12 @@ describe('any control plane serves any request', () => {
         async () => (await as(plane)('GET', path)).body.status as { measured?: number } | null,
         (status) => status?.measured === 3,
       );
+    // Each of them has the agent of another instance: a list has the figures of all.
+    for (const plane of planes.members) {
+      const { body } = await as(plane)('GET', '/api/v1/deployments/talk/instances');
+      const figures = (body as { usage?: { cpuPercent?: number } }[]).map(({ usage }) => usage?.cpuPercent);
+      expect(figures).toEqual([50, 50, 50]);
+    }
   });
 
   it('hands a node that fetches a copy on to the control plane where the copy waits', async () => {

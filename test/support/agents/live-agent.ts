@@ -27,6 +27,8 @@ export class LiveAgent extends FollowingAgent {
   readonly started = new Map<string, number>();
   /** Told what a container was given, which is asked for before it is made; absent: containers need nothing. */
   readonly #given: ((instance: AssignedInstance, environment: Environment) => void) | undefined;
+  /** How a container is, beyond running. */
+  seen: (instance: AssignedInstance) => Partial<InstanceObservation> = () => ({});
   sessions = 0;
   #agent: ScriptedAgent | undefined;
   #at: number;
@@ -135,13 +137,13 @@ export class LiveAgent extends FollowingAgent {
   }
 
   protected override observed(one: AssignedInstance): InstanceObservation {
-    return running(one);
+    return { ...running(one), ...this.seen(one) };
   }
 
   /** Of all that it has, and of nothing that it has not made yet. */
   protected override observations(): readonly InstanceObservation[] {
     const stopped = this.assigned.filter(({ wanted }) => wanted === 'stop');
-    return observedAs(running, [...this.#running.values(), ...stopped]);
+    return observedAs((one) => this.observed(one), [...this.#running.values(), ...stopped]);
   }
 
   protected override measured(): Partial<Report> {
