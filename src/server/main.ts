@@ -3,7 +3,7 @@ import pino from 'pino';
 import { messageOf } from '../core/model/values.ts';
 import { ConfigError, loadConfig } from './config.ts';
 import { helpText } from './help.ts';
-import { turnedLines } from './log-lines.ts';
+import { lineTime, turnedLines } from './log-lines.ts';
 import { startServer } from './server.ts';
 import { VERSION } from './version.ts';
 
@@ -18,7 +18,7 @@ async function main(): Promise<void> {
   }
   const config = loadConfig(args, process.env);
   const log = pino(
-    { level: config.logLevel, base: { program: 'berth-server' }, timestamp: pino.stdTimeFunctions.isoTime },
+    { level: config.logLevel, base: { program: 'berth-server' }, timestamp: lineTime },
     turnedLines(process.stdout.fd),
   );
   const stopping = new AbortController();

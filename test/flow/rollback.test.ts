@@ -167,10 +167,13 @@ describe('a rollback', () => {
       alterations: [{ field: 'secretsVersion', from: '0', to: '1' }],
       status: { rotation: { phase: 'stage', next: 'promote' } },
     });
-    const lines = plane.logs.filter(
-      (line) => line.includes('"altered"') && line.includes('"deployment":"rotated"'),
-    );
-    expect(lines.some((line) => line.includes('"field":"secretsVersion"'))).toBe(true);
+    const requestId = answer.headers.get('x-request-id');
+    const lines = plane.logs
+      .map((line) => JSON.parse(line) as Json)
+      .filter((line) => line['requestId'] === requestId);
+    expect(lines).toMatchObject([
+      { msg: 'accepted', name: 'rotated', alterations: answer.body['alterations'] },
+    ]);
   });
 
   it('to the current spec says that nothing changed', async () => {

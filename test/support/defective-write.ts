@@ -86,7 +86,6 @@ export async function admissionOn(plane: ControlPlane): Promise<Admission> {
     },
     residency: { enforcement: config.residencyEnforcement, regions: config.regions },
     containerDefaults: PLATFORM_CONTAINER_DEFAULTS,
-    logAlteration: () => undefined,
   };
 }
 

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { isRecord } from '../../core/model/values.ts';
 import { checkBody } from '../../core/schema/shape.ts';
 import { received } from '../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../core/rejections/reject.ts';
@@ -168,6 +169,13 @@ function noteRefusal(context: ApiContext, route: Route, request: FastifyRequest,
   });
 }
 
+/** What was altered is told by the answer and by the line of the request. */
+function announcedIn(body: unknown): object | undefined {
+  if (!isRecord(body)) return undefined;
+  const { name, alterations } = body;
+  return Array.isArray(alterations) && alterations.length > 0 ? { name, alterations } : undefined;
+}
+
 function deliver(
   context: ApiContext,
   route: Route,
@@ -197,7 +205,7 @@ function deliver(
   }
   if (route.method !== 'GET') {
     context.options.log.info(
-      { requestId: request.id, method: route.method, path: route.path, status },
+      { requestId: request.id, method: route.method, path: route.path, status, ...announcedIn(result.body) },
       'accepted',
     );
   }

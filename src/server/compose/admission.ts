@@ -39,6 +39,5 @@ export function composeAdmission(base: Base): Admission & { readonly eraser: Ten
       regions: config.regions,
       unstated: config.residencyUnstated,
     },
-    logAlteration: (line) => log.info(line, 'altered'),
   };
 }

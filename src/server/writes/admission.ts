@@ -49,8 +49,6 @@ export interface Admission {
     /** Absent: `keep`. */
     readonly unstated?: UnstatedCountry;
   };
-  /** One line per alteration: each is announced in the answer and in the log. */
-  readonly logAlteration: (line: Readonly<Record<string, string>>) => void;
 }
 
 /** One request, authenticated and bound to the tenant it acts for. */

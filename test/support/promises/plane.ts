@@ -231,7 +231,6 @@ export class Plane {
       secrets: { store: secrets, references, policy, writes },
       residency: { enforcement: true, regions: DEFAULT_REGIONS },
       containerDefaults: PLATFORM_CONTAINER_DEFAULTS,
-      logAlteration: () => undefined,
     };
     this.routes = apiRoutes({
       admission,

@@ -206,9 +206,6 @@ export async function importBackup(
       imported: { id: originId, createdAt },
       content: { ...content, revisions },
     };
-    for (const alteration of alterations) {
-      admission.logAlteration({ requestId: caller.requestId, backup: record.id, ...alteration });
-    }
     const transaction = backupTransaction(admission, caller, record, 'imported');
     return { answer: accepted(201, { ...record, alterations, warnings: [] }), transaction };
   });

@@ -104,7 +104,7 @@ async function addRestored(
   );
   if (isRejection(admitted)) return { ...admitted, field: `canary.${admitted.field}` };
   addCanary(admission, caller, admitted.record, transaction);
-  return completeWrite(admission, caller, ownLabels(admitted.admitted, restored), restored, [], transaction);
+  return completeWrite(admission, caller, ownLabels(admitted.admitted, restored), restored, transaction);
 }
 
 function stableIdentity({ body }: Accepted<typeof BACKUPS.restore>): { readonly specHash: string } & Pinned {

@@ -201,7 +201,6 @@ export async function completeWrite(
   caller: Caller,
   { spec, material, known }: AdmittedSpec,
   before: DeploymentSpec | undefined,
-  alterations: readonly Alteration[],
   transaction: Transaction,
 ): Promise<Rejection | undefined> {
   guardDependencies(caller, spec, before, transaction);
@@ -209,9 +208,6 @@ export async function completeWrite(
   if (split) return split;
   const failed = await material.apply();
   if (failed) return failed;
-  for (const alteration of alterations) {
-    admission.logAlteration({ requestId: caller.requestId, deployment: spec.name, ...alteration });
-  }
   material.include(transaction);
   return undefined;
 }
@@ -292,14 +288,7 @@ export async function attemptDeploymentWrite(
     transaction.expect('scaling-policies', id, tenant.get('scaling-policies', id));
   }
   if (plan) guardPlan(tenant, spec.name, plan.actions, transaction);
-  const failed = await completeWrite(
-    admission,
-    caller,
-    admittedSpec,
-    before,
-    announced.alterations,
-    transaction,
-  );
+  const failed = await completeWrite(admission, caller, admittedSpec, before, transaction);
   return failed ?? { answer, transaction };
 }
 

@@ -94,9 +94,6 @@ export async function setScalingPolicy(
       details: { ...policyOf(record) },
     });
     admission.journal.audit(transaction, tenant.tenantId, caller, 'deployment.scaling-policy-set', subject);
-    for (const alteration of alterations) {
-      admission.logAlteration({ requestId: caller.requestId, deployment: name, ...alteration });
-    }
     const warnings = quotaWarnings(record, quotaRoom(spec, quota?.record ?? {}, defaultRequest));
     const body = { ...scalingPolicyView(name, record), alterations, warnings, removed: [] };
     return { answer: set(previous === undefined ? 201 : 200, body), transaction };

@@ -204,7 +204,7 @@ async function attempt(
     .expect('deployments', idOf('deployments', name), stored)
     .expect('canaries', idOf('canaries', name), undefined);
   addCanary(admission, caller, record, transaction);
-  const failed = await completeWrite(admission, caller, admitted, stable.spec, alterations, transaction);
+  const failed = await completeWrite(admission, caller, admitted, stable.spec, transaction);
   if (failed) return failed;
   const body = {
     ...canaryView(tenant, name, record),

@@ -129,8 +129,6 @@ export async function attemptJobWrite(
   if (split) return split;
   const failed = await material.apply();
   if (failed) return failed;
-  for (const alteration of alterations)
-    admission.logAlteration({ requestId: caller.requestId, job: spec.name, ...alteration });
   material.include(transaction);
   return { answer: accepted(previous === undefined ? 201 : 200, body), transaction };
 }

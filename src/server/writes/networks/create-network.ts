@@ -70,8 +70,6 @@ export async function createNetwork(
     const view = { ...networkView(tenant, record), alterations: announced, warnings: [], removed: [] };
     if (dryRun)
       return { answer: accepted(200, view), would: () => tenant.transaction().put('networks', id, record) };
-    for (const alteration of announced)
-      admission.logAlteration({ requestId: caller.requestId, network: settings.name, ...alteration });
     const transaction = tenant
       .transaction()
       .expect('networks', id, undefined)

@@ -243,8 +243,6 @@ export async function enrolNode(
   const described = describe(admission, body);
   if (isRejection(described)) return described;
   const alterations = alterationsOf(body, described.labels);
-  for (const alteration of alterations)
-    admission.logAlteration({ requestId: caller.requestId, node: described.name, ...alteration });
   // The answer shows the node's token once, so it is not kept for an Idempotency-Key to replay.
   const { idempotency: _unused, ...withoutReplay } = caller;
   return commitAttempts(admission, withoutReplay, () =>

@@ -157,8 +157,6 @@ export async function createVolume(
       details: { name, class: record.class, type: record.type, sizeBytes: record.sizeBytes },
     });
     admission.journal.audit(transaction, tenant.tenantId, caller, 'volume.created', subject);
-    for (const alteration of announced.alterations)
-      admission.logAlteration({ requestId: caller.requestId, volume: name, ...alteration });
     return { answer: accepted(201, answer), transaction };
   });
 }
