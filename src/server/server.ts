@@ -44,7 +44,7 @@ export async function startServer({
   const { kv, verified, view, store, cluster, secrets, clock, ids, tokenKey } = base;
   const background = composeBackground(base);
   const { controllers, dispatch, leases } = background;
-  const admission = composeAdmission(base);
+  const admission = composeAdmission(base, controllers);
   addGauges(base, background, admission.eraser);
   let ready = false;
   const { app, shares } = composeHttp(base, background, admission, () => ready);

@@ -5,6 +5,7 @@ import type { ScalingView } from '../../core/model/scaling.ts';
 import type { StoreLineage } from '../agents/assignments/store-lineage.ts';
 import type { OtherControlPlanes } from '../agents/dispatch.ts';
 import type { AgedUsage } from '../runtime/measurements.ts';
+import type { Guard } from '../store/kv.ts';
 import type { Store } from '../store/store.ts';
 import type { PeerEndpoint, PeerEndpointOptions } from './peer-endpoint.ts';
 import type { ShardListener } from './shards.ts';
@@ -35,6 +36,8 @@ export interface OwnAnswers {
 export interface ForControllers {
   readonly store: Store;
   readonly owns: (tenantId: TenantId) => boolean;
+  /** Absent: nobody else could decide for the tenant. */
+  readonly shardGuard?: (tenantId: TenantId) => Guard | undefined;
   readonly controlPlane?: string;
   readonly certain?: () => boolean;
   readonly agesElsewhere?: (tenantId: TenantId, node: NodeName) => Promise<readonly CopyAges[] | undefined>;

@@ -67,6 +67,7 @@ export class Clustered implements Cluster {
     this.forControllers = {
       store: this.#owned,
       owns: (tenantId) => this.#owns(tenantId),
+      shardGuard: (tenantId) => this.#shards?.guard(tenantId),
       controlPlane: this.id,
       certain: () => this.#membership?.certain === true,
       agesElsewhere: (tenantId, node) => this.#copyAges(tenantId, node),

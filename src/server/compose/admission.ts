@@ -5,9 +5,13 @@ import { TenantEraser } from '../writes/tenants/erase-tenants.ts';
 import { StorageQuota } from '../writes/storage-quota.ts';
 import { parseSchedule } from '../cron.ts';
 import { createImageCheck } from '../registry/check.ts';
+import type { Controllers } from '../reconcile/index.ts';
 import type { Base } from './base.ts';
 
-export function composeAdmission(base: Base): Admission & { readonly eraser: TenantEraser } {
+export function composeAdmission(
+  base: Base,
+  { planFirst }: Pick<Controllers, 'planFirst'>,
+): Admission & { readonly eraser: TenantEraser } {
   const { config, log, store, clock, ids, journal, clusters, limits, secrets, dialer, credentials } = base;
   return {
     store,
@@ -28,6 +32,7 @@ export function composeAdmission(base: Base): Admission & { readonly eraser: Ten
     ids,
     journal,
     clusters,
+    firstPlan: planFirst,
     limits,
     containerDefaults: config.containerDefaults,
     prefixes: config.network,

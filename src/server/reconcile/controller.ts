@@ -4,6 +4,7 @@ import type { Clock } from '../clock.ts';
 import type { Ids } from '../ids.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { TenantClusters } from '../placement/tenant-clusters.ts';
+import type { Guard } from '../store/kv.ts';
 import type { Store } from '../store/store.ts';
 import type { Timers } from './timers.ts';
 
@@ -35,6 +36,8 @@ export interface ControllerDeps {
   readonly hashSpec: (spec: Workload) => string;
   /** Whether this process decides for the tenant (shards). */
   readonly owns: (tenantId: TenantId) => boolean;
+  /** Of the tenant's shard, where several processes share the store; commits of `store` have it already. */
+  readonly shardGuard?: (tenantId: TenantId) => Guard | undefined;
   /** Id of this process among several on one store; absent: it is the only one. */
   readonly controlPlane?: string;
   readonly metrics: ControllerMetrics;

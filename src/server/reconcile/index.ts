@@ -5,6 +5,7 @@ import type { Region, UnstatedCountry } from '../../core/model/region.ts';
 import type { ScalingView } from '../../core/model/scaling.ts';
 import type { ParseSchedule } from '../../core/model/schedule.ts';
 import { livenessTimings } from '../../core/plan/liveness/node-liveness.ts';
+import type { FirstPlan } from '../placement/first-plan.ts';
 import type { Liveness } from '../runtime/liveness.ts';
 import type { RepeatedLeases, VolumeSigns } from '../runtime/volume-signs.ts';
 import type { Controller, ControllerDeps } from './controller.ts';
@@ -59,6 +60,8 @@ export interface Controllers {
   /** For the sessions with agents, in the same process. */
   readonly liveness: Liveness;
   readonly volumeSigns: VolumeSigns;
+  /** For requests that create a deployment. */
+  readonly planFirst: FirstPlan;
   start(): Promise<void>;
   stop(): Promise<void>;
   /** The tenant's shard was assigned to this process, or taken from it. */
@@ -113,6 +116,7 @@ export function createControllers(options: ControllersOptions): Controllers {
   return {
     liveness: nodeLiveness,
     volumeSigns: volumes,
+    planFirst: (record, transaction) => instances.planFirst(record, transaction),
     auditSize: () => janitor.auditSize(),
     start: async () => {
       for (const controller of controllers) controller.start();

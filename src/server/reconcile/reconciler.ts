@@ -87,6 +87,10 @@ export abstract class Reconciler implements Controller {
     return [];
   }
 
+  protected get isRunning(): boolean {
+    return this.#unsubscribe !== undefined;
+  }
+
   get depth(): number {
     return this.#queue.depth;
   }
@@ -105,6 +109,7 @@ export abstract class Reconciler implements Controller {
 
   async stop(): Promise<void> {
     this.#unsubscribe?.();
+    this.#unsubscribe = undefined;
     for (const cancel of this.#unplacedRetries.values()) cancel();
     this.#unplacedRetries.clear();
     await this.#queue.stop();
@@ -159,9 +164,13 @@ export abstract class Reconciler implements Controller {
   /** False: a record changed since it was read. */
   protected async commit(tenant: TenantStore, transaction: Transaction): Promise<boolean> {
     const { ok } = await tenant.commit(transaction);
+    this.committed(ok);
+    return ok;
+  }
+
+  protected committed(ok: boolean): void {
     this.deps.metrics.committed(this.name, ok ? 'ok' : 'conflict');
     if (!ok) this.#conflicts += 1;
-    return ok;
   }
 
   async #work(request: ReconcileRequest): Promise<void> {

@@ -130,6 +130,24 @@ describe('a write', () => {
     expect(outcome).toMatchObject({ status: 200, revision: 5 });
   });
 
+  it('takes what is decided last into its first attempt alone, and says how that ended', async () => {
+    const who = caller();
+    const ends: boolean[] = [];
+    const attempt = (guarded: string) => () => {
+      const transaction = who.tenant.transaction().put('quota', 'quota', { containers: 1 });
+      const lastly = () => {
+        transaction.include({ guards: [{ key: guarded, modRevision: 0 }] });
+        return (isStored: boolean) => void ends.push(isStored);
+      };
+      return { answer: silent(200, {}), transaction, lastly };
+    };
+    expect(await commitAttempts(admission(), who, attempt('h/g/none'))).toMatchObject({ status: 200 });
+    expect(ends).toEqual([true]);
+    const taken = `h/g/tenants/${TENANT}`;
+    expect(await commitAttempts(admission(), who, attempt(taken))).toMatchObject({ status: 200 });
+    expect(ends).toEqual([true, false]);
+  });
+
   it('gives up after a bounded number of attempts', async () => {
     const who = caller();
     let tries = 0;

@@ -15,10 +15,12 @@ import type { Limits } from '../../core/rules/rule.ts';
 import type { Clock } from '../clock.ts';
 import type { Ids } from '../ids.ts';
 import type { Actor, Journal } from '../journal/journal.ts';
+import type { FirstPlan, PlanEnd } from '../placement/first-plan.ts';
 import type { TenantClusters } from '../placement/tenant-clusters.ts';
 import type { ImageCheck } from '../registry/check.ts';
 import type { Stored } from '../store/collection.ts';
 import type { IdempotentAnswer } from '../store/records.ts';
+import type { CommitResult } from '../store/kv.ts';
 import type { NetworkPrefixes } from '../../core/model/mesh.ts';
 import type { Store, TenantStore } from '../store/store.ts';
 import type { Transaction } from '../store/transaction.ts';
@@ -33,6 +35,8 @@ export interface Admission {
   readonly ids: Ids;
   readonly journal: Journal;
   readonly clusters: TenantClusters;
+  /** Absent: controllers plan what is stored, for tests of single parts. */
+  readonly firstPlan?: FirstPlan;
   readonly limits: Limits;
   /** What containers are bounded by where neither workload nor tenant says otherwise. */
   readonly containerDefaults: ContainerDefaults;
@@ -151,7 +155,12 @@ export type Attempt<O extends Operation> =
   | Rejection
   /** Nothing to store (a dry run), and what it would have stored. */
   | { readonly answer: Accepted<O>; readonly would?: () => Transaction }
-  | { readonly answer: Accepted<O>; readonly transaction: Transaction };
+  | {
+      readonly answer: Accepted<O>;
+      readonly transaction: Transaction;
+      /** Adds what is decided last, with nothing awaited between it and the commit. */
+      readonly lastly?: () => PlanEnd | undefined;
+    };
 
 /**
  * Decide, commit under guards, and decide again when something moved in between: a rejection that depends on stored
@@ -197,7 +206,9 @@ async function attemptAndCommit<O extends Operation>(
     const growth = admission.storageQuota?.growth(transaction.toCommit()) ?? [];
     const crowded = await admission.storageQuota?.refusal(growth, caller);
     if (crowded) return crowded;
-    const committed = await tenant.commit(transaction);
+    // Only once: what moved may be what it relied on, such as the shard of this process.
+    const ended = tries === 0 ? result.lastly?.() : undefined;
+    const committed = await commitPlanned(tenant, transaction, ended);
     if (!committed.ok) continue;
     admission.storageQuota?.committed(growth);
     return { ...answer, revision: committed.revision };
@@ -207,6 +218,21 @@ async function attemptAndCommit<O extends Operation>(
     received: '(busy)',
     why: `The record changed under this request ${MAX_ATTEMPTS} times in a row; send it again.`,
   });
+}
+
+async function commitPlanned(
+  tenant: TenantStore,
+  transaction: Transaction,
+  ended: PlanEnd | undefined,
+): Promise<CommitResult> {
+  let stored = false;
+  try {
+    const committed = await tenant.commit(transaction);
+    stored = committed.ok;
+    return committed;
+  } finally {
+    ended?.(stored);
+  }
 }
 
 /** A tenant that is deleted meanwhile gets no further records: they would have no owner. */

@@ -216,6 +216,7 @@ export class Plane {
       ids,
       journal,
       clusters: this.#clusters,
+      firstPlan: this.controllers.planFirst,
       limits: {
         maxReplicasPerDeployment: 100,
         reservedNames: ['berth-database'],

@@ -14,6 +14,7 @@ import { idOf, prefixOf } from '../../../src/server/store/record-ids.ts';
 import type { Kv } from '../../../src/server/store/kv.ts';
 import { createMemoryKv } from '../../../src/server/store/memory.ts';
 import { Store, type TenantStore } from '../../../src/server/store/store.ts';
+import type { Transaction } from '../../../src/server/store/transaction.ts';
 import { StoreView } from '../../../src/server/store/view.ts';
 import { parseSchedule } from '../../../src/server/cron.ts';
 import {
@@ -79,6 +80,8 @@ export class FakeTime implements Clock, Timers {
     return earliest;
   }
 }
+
+type SentSpec = Partial<DeploymentSpec> & { readonly name: string };
 
 export type Behaviour = (instance: InstanceRecord, spec: Workload) => Partial<InstanceObservation>;
 
@@ -230,7 +233,29 @@ export class Simulation {
   }
 
   /** What admission stores on POST and PUT. */
-  async apply(spec: Partial<DeploymentSpec> & { readonly name: string }): Promise<void> {
+  async apply(spec: SentSpec): Promise<void> {
+    const transaction = this.tenant.transaction();
+    this.#put(transaction, spec);
+    await this.tenant.commit(transaction);
+    await this.settle();
+  }
+
+  /** What admission stores on POST where the controllers plan in the same commit; whether they did, and whether it was stored. */
+  async create(spec: SentSpec): Promise<{ readonly planned: boolean; readonly stored: boolean }> {
+    const transaction = this.tenant
+      .transaction()
+      .expect('deployments', idOf('deployments', spec.name), undefined);
+    const ended = this.controllers.planFirst(this.#put(transaction, spec), transaction);
+    let stored = false;
+    try {
+      ({ ok: stored } = await this.tenant.commit(transaction));
+    } finally {
+      ended?.(stored);
+    }
+    return { planned: ended !== undefined, stored };
+  }
+
+  #put(transaction: Transaction, spec: SentSpec): DeploymentRecord {
     const id = idOf('deployments', spec.name);
     const previous = this.tenant.get('deployments', id)?.record;
     const next: DeploymentSpec = {
@@ -251,12 +276,8 @@ export class Simulation {
       createdAt: '',
       updatedAt: '',
     };
-    await this.write((transaction) =>
-      transaction
-        .put('deployments', id, record)
-        .put('specs', idOf('specs', spec.name, record.specHash), next),
-    );
-    await this.settle();
+    transaction.put('deployments', id, record).put('specs', idOf('specs', spec.name, record.specHash), next);
+    return record;
   }
 
   /** What admission stores for a canary. */

@@ -69,6 +69,28 @@ export function readDeploymentSnapshot(
   };
 }
 
+/** Of a deployment that is about to be stored, and of which nothing else is. */
+export function firstSnapshot(tenant: TenantStore, id: string, record: DeploymentRecord): DeploymentSnapshot {
+  return {
+    tenant,
+    id,
+    deployment: { id, record, modRevision: 0, createRevision: 0 },
+    status: undefined,
+    rollout: undefined,
+    canary: undefined,
+    instances: new Map(),
+    planned: {
+      name: record.spec.name,
+      deployment: record,
+      specs: new Map(),
+      instances: [],
+      observationOf: () => undefined,
+      nodeOf: (node) => nodeCondition(tenant, node),
+      gates: [],
+    },
+  };
+}
+
 /** By the residency that is asked for now, whatever spec the instance was started with. */
 function misplacedBy(
   { tenantId }: TenantStore,

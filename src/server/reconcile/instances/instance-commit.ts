@@ -22,12 +22,22 @@ export function planTransaction(
     .expect('deployments', id, snapshot.deployment)
     .expect('rollouts', id, snapshot.rollout)
     .expect('canaries', id, snapshot.canary);
+  addPlan(deps, snapshot, plan, transaction);
+  const { puts = [], deletes = [] } = transaction.toCommit();
+  return puts.length + deletes.length > 0 ? transaction : undefined;
+}
+
+/** What the plan changes; its guards are the caller's. */
+export function addPlan(
+  deps: ControllerDeps,
+  snapshot: DeploymentSnapshot,
+  plan: InstancePlan,
+  transaction: Transaction,
+): void {
   addInstances(deps, snapshot, plan, transaction);
   if (plan.deployment === undefined) addRemoval(snapshot, plan, transaction);
   else addWanted(deps, snapshot, plan, transaction);
-  for (const event of plan.events) deps.journal.event(transaction, tenant.tenantId, event);
-  const { puts = [], deletes = [] } = transaction.toCommit();
-  return puts.length + deletes.length > 0 ? transaction : undefined;
+  for (const event of plan.events) deps.journal.event(transaction, snapshot.tenant.tenantId, event);
 }
 
 function addInstances(

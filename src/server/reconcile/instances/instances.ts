@@ -1,17 +1,20 @@
-import type { DeploymentRecord } from '../../../core/model/deployment.ts';
-import type { InstanceId, NodeName, TenantId } from '../../../core/model/ids.ts';
+import type { DeploymentRecord, DeploymentSpec } from '../../../core/model/deployment.ts';
+import type { DeploymentId, InstanceId, NodeName, TenantId } from '../../../core/model/ids.ts';
 import { isOfDeployment } from '../../../core/model/owner.ts';
 import { type InstancePlan, planInstances } from '../../../core/plan/rollout/instances.ts';
 import type { PlannerMemory } from '../../../core/plan/rollout/memory.ts';
 import type { PlacementRefusal } from '../../../core/plan/rollout/placer.ts';
 import { standsStill } from '../../../core/model/volume.ts';
+import type { PlanEnd } from '../../placement/first-plan.ts';
 import { claimants } from '../../placement/volume-claims.ts';
 import { leadingId } from '../../store/keys.ts';
 import { idOf, prefixOf, segmentsOf } from '../../store/record-ids.ts';
+import type { TenantStore } from '../../store/store.ts';
+import type { Transaction } from '../../store/transaction.ts';
 import type { ViewChange } from '../../store/view.ts';
 import type { ControllerDeps } from '../controller.ts';
-import { planTransaction } from './instance-commit.ts';
-import { type DeploymentSnapshot, readDeploymentSnapshot } from './deployment-snapshot.ts';
+import { addPlan, planTransaction } from './instance-commit.ts';
+import { type DeploymentSnapshot, firstSnapshot, readDeploymentSnapshot } from './deployment-snapshot.ts';
 import { livenessMoved } from '../liveness-moved.ts';
 import { type ReconcileRequest, Reconciler } from '../reconciler.ts';
 
@@ -27,6 +30,9 @@ const GATHERED_MAX_MS = 200;
 
 /** An explanation walks every node, so it is cached, 1 ms per node. */
 const EXPLAINED_MS_PER_NODE = 1;
+
+/** More, and the commit of a request would take noticeably longer. */
+const FIRST_PLAN_REPLICAS = 16;
 
 /** Kinds whose change re-queues their deployment. */
 type OfDeployment = 'deployments' | 'deployment-status' | 'canaries' | 'instances' | 'observations';
@@ -58,6 +64,8 @@ export class InstancesController extends Reconciler {
   readonly #memory = new Map<TenantId, TenantMemory>();
   /** Being stored by a plan of this process, which knows of them already: their arrival in the view is no reason to reconcile again. */
   readonly #arriving = new Set<InstanceId>();
+  /** Deployments that are being stored with their first plan, by key; `again`: something changed meanwhile. */
+  readonly #first = new Map<string, { readonly id: DeploymentId; again: boolean }>();
 
   constructor(deps: ControllerDeps, settleMs?: number) {
     super(deps, {
@@ -89,7 +97,10 @@ export class InstancesController extends Reconciler {
 
   protected override add(tenantId: TenantId, deployment: string, afterMs?: number): void {
     // Attempts of jobs are instances too; another controller has them.
-    if (isOfDeployment(deployment)) super.add(tenantId, deployment, afterMs);
+    if (!isOfDeployment(deployment)) return;
+    const first = this.#first.size === 0 ? undefined : this.#first.get(this.keyOf(tenantId, deployment));
+    if (first === undefined) super.add(tenantId, deployment, afterMs);
+    else first.again = true;
   }
 
   protected take(change: ViewChange): void {
@@ -132,9 +143,10 @@ export class InstancesController extends Reconciler {
     if (kind === 'instances' && change.after === undefined) this.retryUnplaced(tenantId);
   }
 
-  #isOwnCreation({ kind, before, after }: ViewChange<OfDeployment>): boolean {
-    if (kind !== 'instances' || before !== undefined || after === undefined) return false;
-    return this.#arriving.has(after.record.id);
+  #isOwnCreation({ tenantId, kind, id, before, after }: ViewChange<OfDeployment>): boolean {
+    if (before !== undefined || after === undefined) return false;
+    if (kind === 'deployments') return this.#first.get(this.keyOf(tenantId, id))?.id === after.record.id;
+    return kind === 'instances' && this.#arriving.has(after.record.id);
   }
 
   /** Deployments that mount it follow its primary. */
@@ -159,8 +171,12 @@ export class InstancesController extends Reconciler {
   }
 
   protected async reconcile(request: ReconcileRequest): Promise<void> {
-    const { tenantId, id } = request;
+    const { key, tenantId, id } = request;
     const { store, clock, clusters } = this.deps;
+    if (this.#first.has(key)) {
+      this.add(tenantId, id);
+      return;
+    }
     const startedMs = clock.monotonicMs();
     const memory = this.#tenantMemory(tenantId);
     const snapshot = readDeploymentSnapshot(store.forTenant(tenantId), clusters, id);
@@ -178,25 +194,78 @@ export class InstancesController extends Reconciler {
       nowMs: startedMs,
     });
     this.decided(startedMs);
-    const created = [...plan.create, ...(plan.canary?.create ?? [])];
-    for (const { id: instance } of created) this.#arriving.add(instance);
+    const end = this.#begin(memory, snapshot, plan);
     let stored = false;
     try {
       const transaction = planTransaction(this.deps, snapshot, plan);
       stored = transaction === undefined || (await this.commit(snapshot.tenant, transaction));
     } finally {
+      end(stored);
+    }
+  }
+
+  /**
+   * Plans a new deployment in the commit that stores it, so that it is on the disk with its instances and its status by one write.
+   * What depends on other records than nodes and the quota is left to `reconcile`, and so is a name of which something is left.
+   */
+  planFirst(record: DeploymentRecord, transaction: Transaction): PlanEnd | undefined {
+    const { tenantId, spec } = record;
+    const { store, clock, shardGuard } = this.deps;
+    if (!this.isRunning || !this.deps.owns(tenantId) || !isPlannedFirst(spec)) return undefined;
+    const startedMs = clock.monotonicMs();
+    const id = idOf('deployments', spec.name);
+    const key = this.keyOf(tenantId, id);
+    const tenant = store.forTenant(tenantId);
+    const memory = this.#tenantMemory(tenantId);
+    if (this.#first.has(key) || memory.deployments.has(id) || isLeft(tenant, id)) return undefined;
+    const snapshot = firstSnapshot(tenant, id, record);
+    const plan = this.#firstPlan(snapshot, record, startedMs);
+    if (plan === undefined) return undefined;
+    this.decided(startedMs);
+    const guard = shardGuard?.(tenantId);
+    transaction.expect('rollouts', id, undefined).include({ guards: guard === undefined ? [] : [guard] });
+    addPlan(this.deps, snapshot, plan, transaction);
+    const first = { id: record.id, again: false };
+    this.#first.set(key, first);
+    const end = this.#begin(memory, snapshot, plan);
+    return (stored) => {
+      this.#first.delete(key);
+      if (stored) this.committed(true);
+      end(stored);
+      if (first.again) this.add(tenantId, id);
+    };
+  }
+
+  #firstPlan(
+    { planned }: DeploymentSnapshot,
+    record: DeploymentRecord,
+    nowMs: number,
+  ): InstancePlan | undefined {
+    const placer = this.#placer(record.tenantId, record, undefined);
+    try {
+      return planInstances({ ...planned, placer, ...this.#settle, nowMs });
+    } catch {
+      // It is planned again when it is stored, and what is wrong is told then: a request does not fail for it.
+      return undefined;
+    }
+  }
+
+  /** What the plan waits for is noted before it is stored: that may come in between. */
+  #begin(memory: TenantMemory, snapshot: DeploymentSnapshot, plan: InstancePlan): PlanEnd {
+    const { tenant, id, planned } = snapshot;
+    const { tenantId } = tenant;
+    const created = [...plan.create, ...(plan.canary?.create ?? [])];
+    for (const { id: instance } of created) this.#arriving.add(instance);
+    this.#noteWaits(memory, snapshot, plan);
+    return (stored) => {
       for (const { id: instance } of created) {
         this.#arriving.delete(instance);
-        if (!stored) clusters.release(tenantId, snapshot.planned.name, instance);
+        if (!stored) this.deps.clusters.release(tenantId, planned.name, instance);
       }
-    }
-    if (!stored) {
-      this.again(request);
-      return;
-    }
-    this.#remember(memory, id, snapshot, plan);
-    if (plan.more) this.again(request);
-    else if (plan.recheckInMs !== undefined) this.again(request, plan.recheckInMs);
+      if (stored) remember(memory, snapshot, plan);
+      if (!stored || plan.more) this.add(tenantId, id);
+      else if (plan.recheckInMs !== undefined) this.add(tenantId, id, plan.recheckInMs);
+    };
   }
 
   /** The canary as it was read, with the scheduler bound to its spec. */
@@ -223,22 +292,13 @@ export class InstancesController extends Reconciler {
     });
   }
 
-  #remember(memory: TenantMemory, id: string, snapshot: DeploymentSnapshot, plan: InstancePlan): void {
-    const { deployment, instances, gates } = snapshot.planned;
+  #noteWaits(memory: TenantMemory, snapshot: DeploymentSnapshot, plan: InstancePlan): void {
+    const { id, planned } = snapshot;
     noteWaiting(
       memory,
       id,
-      gates.map((gate) => idOf('deployments', gate.dependency)),
+      planned.gates.map((gate) => idOf('deployments', gate.dependency)),
     );
-    const size = instances.length + plan.create.length;
-    if (size > GATHERED_FROM_INSTANCES) memory.large.set(id, size);
-    else memory.large.delete(id);
-    if (deployment === undefined && instances.length === 0) {
-      memory.deployments.delete(id);
-      memory.unplaced.delete(id);
-      return;
-    }
-    memory.deployments.set(id, plan.memory);
     const { refusal = plan.canary?.refusal } = plan;
     const specHash = plan.refusal === undefined ? plan.canary?.record.specHash : plan.deployment.specHash;
     this.#noteRefusal(memory, snapshot, refusal, specHash ?? '');
@@ -294,6 +354,30 @@ function leftNodes({ planned }: DeploymentSnapshot): ReadonlyMap<NodeName, strin
   return new Map(
     planned.instances.flatMap(({ nodeId, leaving }) => (leaving === undefined ? [] : [[nodeId, leaving]])),
   );
+}
+
+/** Of nothing but itself, its nodes and the quota. */
+function isPlannedFirst({ replicas, volumes = [], dependsOn = {} }: DeploymentSpec): boolean {
+  return replicas <= FIRST_PLAN_REPLICAS && volumes.length === 0 && Object.keys(dependsOn).length === 0;
+}
+
+/** Of a deployment of the name that was deleted. */
+function isLeft(tenant: TenantStore, id: string): boolean {
+  return (
+    tenant.get('rollouts', id) !== undefined ||
+    tenant.get('deployment-status', id) !== undefined ||
+    tenant.get('canaries', id) !== undefined ||
+    tenant.collection('instances').listUnder(id).length > 0
+  );
+}
+
+function remember(memory: TenantMemory, { id, planned }: DeploymentSnapshot, plan: InstancePlan): void {
+  const { deployment, instances } = planned;
+  const size = instances.length + plan.create.length;
+  if (size > GATHERED_FROM_INSTANCES) memory.large.set(id, size);
+  else memory.large.delete(id);
+  if (deployment === undefined && instances.length === 0) memory.deployments.delete(id);
+  else memory.deployments.set(id, plan.memory);
 }
 
 function noteWaiting({ waiters, waitsFor }: TenantMemory, id: string, dependencies: readonly string[]): void {

@@ -289,7 +289,9 @@ export async function attemptDeploymentWrite(
   }
   if (plan) guardPlan(tenant, spec.name, plan.actions, transaction);
   const failed = await completeWrite(admission, caller, admittedSpec, before, transaction);
-  return failed ?? { answer, transaction };
+  if (failed) return failed;
+  if (change !== 'created') return { answer, transaction };
+  return { answer, transaction, lastly: () => admission.firstPlan?.(record, transaction) };
 }
 
 /** What others of a set are judged by. */
