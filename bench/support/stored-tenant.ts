@@ -91,7 +91,6 @@ export async function fillDeployments(store: Store, count: number, replicas: num
     };
     transaction
       .put('deployments', idOf('deployments', name), record)
-      .put('deployment-ids', idOf('deployment-ids', record.id), { name })
       .put('specs', idOf('specs', name, hash), spec);
   });
 }

@@ -167,7 +167,7 @@ describe('a rollback', () => {
       alterations: [{ field: 'secretsVersion', from: '0', to: '1' }],
       status: { rotation: { phase: 'stage', next: 'promote' } },
     });
-    const requestId = answer.headers.get('x-request-id');
+    const requestId = answer.headers['x-request-id'];
     const lines = plane.logs
       .map((line) => JSON.parse(line) as Json)
       .filter((line) => line['requestId'] === requestId);

@@ -18,8 +18,8 @@ export function findDeployment(
   nameOrId: string,
 ): { readonly stored?: Stored<DeploymentRecord>; readonly field: 'name' | 'deployment_id' } {
   const byId = TYPED_ID.test(nameOrId);
-  const name = byId ? tenant.get('deployment-ids', nameOrId)?.record.name : nameOrId;
-  const stored = name === undefined ? undefined : tenant.get('deployments', idOf('deployments', name));
+  const deployments = tenant.collection('deployments');
+  const stored = byId ? deployments.find(nameOrId) : deployments.get(idOf('deployments', nameOrId));
   return { ...(stored === undefined ? {} : { stored }), field: byId ? 'deployment_id' : 'name' };
 }
 

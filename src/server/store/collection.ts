@@ -18,8 +18,15 @@ export interface CollectionPage {
 /** Records of one kind in one scope, by id, listable in id order without sorting per list. */
 export class Collection<T> {
   readonly #byId = new Map<string, Stored<T>>();
+  /** What a record is found by besides its id; absent: by nothing else. */
+  readonly otherId: ((record: T) => string | undefined) | undefined;
+  readonly #idOfOther = new Map<string, string>();
   readonly #ids = new SortedIds();
   #bytes = 0;
+
+  constructor(otherId?: (record: T) => string | undefined) {
+    this.otherId = otherId;
+  }
 
   /** Of all records, as text. */
   get bytes(): number {
@@ -34,9 +41,16 @@ export class Collection<T> {
     return this.#byId.get(id);
   }
 
+  /** By its other id. */
+  find(otherId: string): Stored<T> | undefined {
+    const id = this.#idOfOther.get(otherId);
+    return id === undefined ? undefined : this.#byId.get(id);
+  }
+
   /** `replaced`: bytes of the record of this id until now. */
   set(stored: Stored<T>, replaced = 0): void {
     const { size } = this.#byId;
+    if (this.otherId !== undefined) this.#note(stored, this.#byId.get(stored.id));
     this.#byId.set(stored.id, stored);
     this.#bytes += (stored.bytes ?? 0) - replaced;
     // One lookup shows whether the id is new: a start sets hundreds of thousands of them.
@@ -47,9 +61,17 @@ export class Collection<T> {
     const existing = this.#byId.get(id);
     if (existing === undefined) return undefined;
     this.#byId.delete(id);
+    if (this.otherId !== undefined) this.#note(undefined, existing);
     this.#ids.delete(id);
     this.#bytes -= existing.bytes ?? 0;
     return existing;
+  }
+
+  #note(stored: Stored<T> | undefined, before: Stored<T> | undefined): void {
+    const [was, is] = [before, stored].map((one) => one && this.otherId?.(one.record));
+    if (was === is) return;
+    if (was !== undefined) this.#idOfOther.delete(was);
+    if (stored !== undefined && is !== undefined) this.#idOfOther.set(is, stored.id);
   }
 
   list(page: CollectionPage = {}): Stored<T>[] {

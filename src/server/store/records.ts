@@ -84,6 +84,7 @@ export interface GlobalRecords {
 /** A tenant's live records by kind. */
 export interface TenantRecords {
   deployments: DeploymentRecord;
+  /** Written by older versions, gone with the deployment: the view finds by id what it holds */
   'deployment-ids': { readonly name: string };
   /** The archive version that a deletion left, so that a new deployment of the name continues after it */
   'last-versions': { readonly version: number };

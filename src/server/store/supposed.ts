@@ -53,8 +53,9 @@ export class SupposedStore extends TenantStore {
   #copy<K extends keyof TenantRecords>(kind: K): Collection<TenantRecords[K]> {
     const held: Collection<TenantRecords[K]> | undefined = this.#copies[kind];
     if (held !== undefined) return held;
-    const copy = new Collection<TenantRecords[K]>();
-    for (const stored of super.collection(kind).list()) copy.set(stored);
+    const known = super.collection(kind);
+    const copy = new Collection<TenantRecords[K]>(known.otherId);
+    for (const stored of known.list()) copy.set(stored);
     const copies: { [P in K]?: Collection<TenantRecords[P]> } = this.#copies;
     copies[kind] = copy;
     return copy;

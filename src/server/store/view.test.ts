@@ -296,6 +296,35 @@ describe('the store', () => {
     }
   });
 
+  it('finds a deployment by its id, until it is gone or another has its name', async () => {
+    const { kv, store } = await openStore();
+    const tenant = store.forTenant(T1);
+    const named = (id: string) => tenant.collection('deployments').find(id)?.id;
+    const put = (name: string, id: string) =>
+      tenant.commit(tenant.transaction().put('deployments', name, { id } as never));
+    await put('web', 'dep_1');
+    await put('shop', 'dep_2');
+    expect([named('dep_1'), named('dep_2'), named('web'), named('dep_3')]).toEqual([
+      'web',
+      'shop',
+      undefined,
+      undefined,
+    ]);
+    await put('web', 'dep_3');
+    await tenant.commit(tenant.transaction().delete('deployments', 'shop'));
+    expect([named('dep_1'), named('dep_2'), named('dep_3')]).toEqual([undefined, undefined, 'web']);
+    const again = await StoreView.open(kv, QUIET);
+    open.at(-1)?.views.push(again);
+    expect(again.tenant(T1, 'deployments').find('dep_3')?.id).toBe('web');
+  });
+
+  it('is handed what was written, and not a copy of it', async () => {
+    const { store } = await openStore();
+    const written = { containers: 1 };
+    await store.commit(new Transaction(T1).put('quota', 'quota', written));
+    expect(store.forTenant(T1).get('quota', 'quota')?.record).toBe(written);
+  });
+
   it('keeps tenants apart', async () => {
     const { store } = await openStore();
     await store.commit(new Transaction(T1).put('quota', 'quota', quota));

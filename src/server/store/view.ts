@@ -32,6 +32,14 @@ export interface ViewOptions {
 
 /** Records that are not stored under their tenant, and count for it all the same. */
 const OF_TENANTS: ReadonlySet<string> = new Set<keyof GlobalRecords>(['tokens', 'sessions']);
+/** Kinds whose key is a name, and whose records have an id that is asked for too. */
+const BY_TYPED_ID: ReadonlySet<string> = new Set<keyof TenantRecords>(['deployments']);
+
+function typedId(record: unknown): string | undefined {
+  const id = isRecord(record) ? record['id'] : undefined;
+  return typeof id === 'string' ? id : undefined;
+}
+
 const NONE: Stock = { records: 0, bytes: 0 };
 
 const RELIST_DELAY_MS = 200;
@@ -162,7 +170,7 @@ export class StoreView {
     }
     let collection = kinds.get(kind);
     if (collection === undefined) {
-      collection = new Collection();
+      collection = new Collection(tenantId !== undefined && BY_TYPED_ID.has(kind) ? typedId : undefined);
       kinds.set(kind, collection);
     }
     return collection;

@@ -30,11 +30,12 @@ export async function deleteDeployment(
       .transaction()
       .expect('deployments', idOf('deployments', name), stored)
       .delete('deployments', idOf('deployments', name))
-      .delete('deployment-ids', record.id)
       .delete('deployment-status', idOf('deployment-status', name))
       .delete('scaling-policies', idOf('scaling-policies', name))
       .delete('canaries', idOf('canaries', name))
       .put('last-versions', idOf('last-versions', name), { version });
+    if (caller.tenant.get('deployment-ids', record.id) !== undefined)
+      transaction.delete('deployment-ids', record.id);
     claimVolumes(caller.tenant, name, { before: record.spec, after: undefined }, transaction);
     claimIngress(caller.tenant, name, { before: record.spec, after: undefined }, transaction);
     admission.journal.archive(transaction, caller, {

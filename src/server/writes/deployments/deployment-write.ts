@@ -401,8 +401,8 @@ export function writeTransaction(
     .expect('deployments', id, previous)
     .put('deployments', id, record)
     .put('specs', idOf('specs', name, record.specHash), snapshotOf(record));
-  if (previous === undefined) transaction.put('deployment-ids', record.id, { name });
-  else if (!endsCanary) addSupersededCanary(admission, caller, previous.record, record, transaction);
+  if (previous !== undefined && !endsCanary)
+    addSupersededCanary(admission, caller, previous.record, record, transaction);
   admission.journal.archive(transaction, caller, {
     number: record.version,
     change,
