@@ -161,6 +161,10 @@ export class ClusterState implements ClusterFacts, IndexedCluster {
     return this.bestOf(counts.keys(), request);
   }
 
+  get hasNodes(): boolean {
+    return this.ledgers.size > 0;
+  }
+
   /** Enrolled nodes by name. */
   nodes(): readonly NodeState[] {
     return [...this.ledgers.values()].filter(isEnrolled).sort((a, b) => (a.name < b.name ? -1 : 1));

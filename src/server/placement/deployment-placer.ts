@@ -52,6 +52,9 @@ export interface PlacerOptions {
   readonly exclude?: ReadonlyMap<NodeName, string>;
 }
 
+/** Of a tenant without nodes, whatever it asks for: one for all that wait for the first node. */
+let noNodes: PlacementRefusal | undefined;
+
 /** The scheduler bound to one deployment's spec. What `place` answers is counted in the cluster at once. */
 export class DeploymentPlacer implements Placer {
   readonly #cluster: ClusterState;
@@ -68,6 +71,7 @@ export class DeploymentPlacer implements Placer {
     const id = this.#options.nextId();
     const chosen = this.#cluster.place(id, this.#request);
     if (chosen !== undefined) return { ok: true, id, nodeId: chosen.node };
+    if (!this.#cluster.hasNodes) return (noNodes ??= refusalOf(explain(this.#cluster, this.#request)));
     return this.#options.knownRefusal ?? refusalOf(explain(this.#cluster, this.#request));
   }
 

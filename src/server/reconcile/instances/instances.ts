@@ -318,7 +318,8 @@ export class InstancesController extends Reconciler {
       return;
     }
     const known = unplaced.get(snapshot.id);
-    if (known?.refusal === refusal) {
+    // Without nodes there is nothing to look at again.
+    if (known?.refusal === refusal && clusters.size(tenantId) > 0) {
       this.add(tenantId, snapshot.id, Math.max(1, known.untilMs - nowMs));
       return;
     }
