@@ -11,6 +11,8 @@ export interface KvEntry {
   readonly createRevision: number;
   /** Revision of the commit that last wrote the key. */
   readonly modRevision: number;
+  /** What the value says, where whoever wrote it runs in this process; never altered. */
+  readonly record?: object;
 }
 
 export interface RangeOptions {
@@ -43,6 +45,8 @@ export interface Guard {
 export interface Put {
   readonly key: string;
   readonly value: string;
+  /** What the value was made from; it must not be altered any more. A store may hand it to watchers, which need not read the value then. */
+  readonly record?: object;
   /** Deleted with this lease when it ends. */
   readonly lease?: LeaseId;
 }

@@ -12,6 +12,7 @@ import {
   type RangeOptions,
   type RangeResult,
 } from './kv.ts';
+import { encodeRecord } from './records.ts';
 import { cutAtBytes, sizeByPages } from './pages.ts';
 import { createWatchers, type HistorySlice } from './watchers.ts';
 
@@ -24,6 +25,18 @@ interface Lease {
   readonly ttlMs: number;
   readonly keys: Set<string>;
   timer: NodeJS.Timeout;
+}
+
+/** Watchers get the very object that was written: that it says what its value says, and is altered by nobody, is seen to here. */
+function asWritten(record: object, value: string): object {
+  if (encodeRecord(record) !== value) throw new TypeError('a record was altered after it was written');
+  return frozen(record);
+}
+
+function frozen<T>(value: T): T {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
+  for (const member of Object.values(value)) frozen(member);
+  return Object.freeze(value);
 }
 
 /** What a timer can wait at most; longer leases do not occur in tests. */
@@ -54,12 +67,13 @@ export function createMemoryKv(): Kv {
   function apply(commit: Commit): number {
     const revision = head + 1;
     const steps: Step[] = [];
-    for (const { key, value, lease } of commit.puts ?? []) {
+    for (const { key, value, record, lease } of commit.puts ?? []) {
       const before = current.get(key);
       const entry = { key, value, createRevision: before?.createRevision ?? revision, modRevision: revision };
       current.set(key, entry);
       attach(key, lease);
-      steps.push({ change: { key, entry, revision }, before });
+      const told = record === undefined ? entry : { ...entry, record: asWritten(record, value) };
+      steps.push({ change: { key, entry: told, revision }, before });
     }
     for (const key of commit.deletes ?? []) {
       const before = current.get(key);

@@ -30,7 +30,7 @@ export class Transaction {
   }
 
   put<K extends keyof TenantRecords>(kind: K, id: string, record: TenantRecords[K]): this {
-    this.#puts.push({ key: tenantKey(this.#tenantId, kind, id), value: encodeRecord(record) });
+    this.#puts.push({ key: tenantKey(this.#tenantId, kind, id), value: encodeRecord(record), record });
     return this;
   }
 
@@ -68,7 +68,7 @@ export class Transaction {
   }
 
   putGlobal<K extends keyof GlobalRecords>(kind: K, id: string, record: GlobalRecords[K]): this {
-    this.#puts.push({ key: globalKey(kind, id), value: encodeRecord(record) });
+    this.#puts.push({ key: globalKey(kind, id), value: encodeRecord(record), record });
     return this;
   }
 

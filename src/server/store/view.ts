@@ -212,10 +212,11 @@ export class StoreView {
     this.#emit({ ...key, before });
   }
 
-  #stored(id: string, { key, value, modRevision, createRevision }: KvEntry): Stored<unknown> {
+  #stored(id: string, entry: KvEntry): Stored<unknown> {
+    const { key, value, modRevision, createRevision } = entry;
     const bytes = Buffer.byteLength(value);
     if (!this.#large.isLarge(bytes))
-      return { id, record: decodeRecord(key, value), modRevision, createRevision, bytes };
+      return { id, record: entry.record ?? decodeRecord(key, value), modRevision, createRevision, bytes };
     const read = this.#large.hold(key, value);
     return {
       id,

@@ -107,10 +107,11 @@ export function createPendingAnswers(events: BatchEvents): PendingAnswers {
     const revision = wire.number();
     const changes: KvChange[] = [];
     const watched = events.isWatched();
-    for (const { key, value } of puts) {
+    for (const { key, value, record } of puts) {
       const createRevision = wire.number();
-      if (watched)
-        changes.push({ key, revision, entry: { key, value, createRevision, modRevision: revision } });
+      if (!watched) continue;
+      const entry = { key, value, createRevision, modRevision: revision };
+      changes.push({ key, revision, entry: record === undefined ? entry : { ...entry, record } });
     }
     for (const key of deletes) {
       const existed = wire.number() === 1;
