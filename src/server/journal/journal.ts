@@ -135,6 +135,8 @@ export class Journal {
     const remove = (old: number): void => {
       if (old > 0) transaction.deleteCold('archives', archiveId(version.spec.name, old));
     };
+    // So many are kept of any size: the spec need not be written out to know how long it is.
+    if (version.number <= FEWEST_VERSIONS) return;
     remove(version.number - ARCHIVE_VERSIONS);
     const kept = versionsKept(JSON.stringify(version.spec).length);
     if (kept === ARCHIVE_VERSIONS) return;

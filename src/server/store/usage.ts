@@ -71,10 +71,25 @@ export class StoreUsage {
 
   /** Of what is in memory, at once; of the rest as it was last counted. */
   async of(tenantId: TenantId, kind: QuotaKind, exact = false): Promise<Stock> {
-    const { hot, alsoBytesOf = [], cold } = COUNTED[kind];
+    const { cold } = COUNTED[kind];
+    return this.#sum(
+      tenantId,
+      kind,
+      cold === undefined ? NONE : await this.#coldStock(tenantId, cold, exact),
+    );
+  }
+
+  /** Undefined: it would have to be counted. */
+  known(tenantId: TenantId, kind: QuotaKind): Stock | undefined {
+    const { cold } = COUNTED[kind];
+    const stored = cold === undefined ? NONE : this.#trusted(`${tenantId}/${cold}`, TRUSTED_MS);
+    return stored && this.#sum(tenantId, kind, stored);
+  }
+
+  #sum(tenantId: TenantId, kind: QuotaKind, stored: Stock): Stock {
+    const { hot, alsoBytesOf = [] } = COUNTED[kind];
     const { view } = this.#store;
     const held = hot === undefined ? NONE : view.stock(tenantId, hot);
-    const stored = cold === undefined ? NONE : await this.#coldStock(tenantId, cold, exact);
     const also = alsoBytesOf.reduce((sum, other) => sum + view.stock(tenantId, other).bytes, 0);
     return {
       records: hot === undefined ? stored.records : held.records,
@@ -84,12 +99,16 @@ export class StoreUsage {
 
   async #coldStock(tenantId: TenantId, kind: string, exact: boolean): Promise<Stock> {
     const key = `${tenantId}/${kind}`;
-    const known = this.#cold.get(key);
-    const ageMs = known === undefined ? Number.POSITIVE_INFINITY : this.#nowMs() - known.countedAtMs;
-    if (known !== undefined && ageMs <= (exact ? RECOUNT_MS : TRUSTED_MS)) return known.stock;
+    const trusted = this.#trusted(key, exact ? RECOUNT_MS : TRUSTED_MS);
+    if (trusted !== undefined) return trusted;
     const stock = await this.#store.kv.size(coldKey(tenantId, kind, ''));
     this.#cold.set(key, { stock, countedAtMs: this.#nowMs() });
     return stock;
+  }
+
+  #trusted(key: string, forMs: number): Stock | undefined {
+    const known = this.#cold.get(key);
+    return known !== undefined && this.#nowMs() - known.countedAtMs <= forMs ? known.stock : undefined;
   }
 
   /** By tenant and kind, without those that stay as they are. Keys that are not in memory count as new. */

@@ -185,7 +185,7 @@ async function attemptAndCommit<O extends Operation>(
 ): Promise<Outcome<O>> {
   const { idempotency, tenant } = caller;
   for (let tries = 0; tries < MAX_ATTEMPTS; tries += 1) {
-    const stored = await readStoredAnswer(caller);
+    const stored = idempotency && (await readStoredAnswer(caller));
     const earlier = replay<O>(admission, caller, stored);
     if (earlier !== undefined) return earlier;
     const result = await attempt();

@@ -66,6 +66,7 @@ export class StorageQuota {
 
   /** History last: room is made for it only when nothing else is in the way. */
   async refusal(growth: readonly Growth[], actor: Actor): Promise<Rejection | undefined> {
+    if (growth.every((one) => this.#certainlyFits(one))) return this.#memoryRefusal(growth);
     const isHistory = ({ kind }: Growth): boolean => kind === 'archives';
     for (const one of growth.filter((each) => !isHistory(each))) {
       const refused = await this.#quotaRefusal(one, actor);
@@ -100,6 +101,14 @@ export class StorageQuota {
         limit: this.limit(tenantId, kind)[measure],
       })),
     );
+  }
+
+  /** By what is known without counting: nearly every write does. */
+  #certainlyFits(growth: Growth): boolean {
+    const used = this.#usage.known(growth.tenantId, growth.kind);
+    if (used === undefined) return false;
+    const limit = this.limit(growth.tenantId, growth.kind);
+    return !QUOTA_MEASURES.some((measure) => isOver(growth, used, limit, measure));
   }
 
   async #quotaRefusal(growth: Growth, actor: Actor): Promise<Rejection | undefined> {
