@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TenantId } from '../../src/core/model/ids.ts';
 import { ROLES } from '../../src/core/model/tenant.ts';
+import type { Kv } from '../../src/server/store/kv.ts';
 import { createMemoryKv } from '../../src/server/store/memory.ts';
 import { encodeRecord } from '../../src/server/store/records.ts';
 import {
@@ -103,6 +104,30 @@ describe('the harness', () => {
       const node = tenantKey(TENANT, 'nodes', 'berlin-1');
       await noticed(node, { claims: ['a', 'b'] }, { [node]: { claims: ['a'] } });
     });
+  });
+
+  it('sees in the end what was stored without a revision', async () => {
+    const kv = createMemoryKv();
+    const key = globalKey('tenants', 'planted');
+    await kv.commit({ puts: [{ key, value: encodeRecord({ slug: 'one' }) }] });
+    let planted = false;
+    const around: Kv = {
+      ...kv,
+      range: async (prefix, options) => {
+        const range = await kv.range(prefix, options);
+        const entries = range.entries.map((entry) => ({ ...entry, value: encodeRecord({ slug: 'two' }) }));
+        return planted ? { ...range, entries } : range;
+      },
+    };
+    const { api, adminToken } = plane;
+    const ended = async (): Promise<void> => {
+      const laws = new Laws({ kv: around, api, adminToken, tenantOf: () => undefined });
+      planted = false;
+      await laws.before('GET', '/api/v1/deployments/none', {});
+      planted = true;
+      await laws.end();
+    };
+    await expect(ended()).rejects.toThrow(key);
   });
 
   it('sees a silent alteration and a false announcement', () => {

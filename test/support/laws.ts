@@ -6,7 +6,7 @@ import { CATALOGUE, isRejectionCode } from '../../src/core/rejections/catalogue.
 import { received } from '../../src/core/rejections/redaction.ts';
 import { parseKey } from '../../src/server/store/keys.ts';
 import type { Kv } from '../../src/server/store/kv.ts';
-import { askedChanges, type Snapshot, snapshot } from './store-snapshot.ts';
+import { askedChanges, Mirror, type Snapshot } from './store-snapshot.ts';
 import type { Answer, ApiClient, CallObserver, CallOptions, Json } from './harness/api-client.ts';
 
 const ANNOUNCED = ['alterations', 'warnings', 'removed', 'plan'];
@@ -142,22 +142,22 @@ export interface LawOptions {
 /** The two laws of quality.md, checked around every call that is not marked as running beside others. */
 export class Laws implements CallObserver {
   readonly #options: LawOptions;
-  #last: Snapshot | undefined;
+  readonly #mirror: Mirror;
   checked = 0;
 
   constructor(options: LawOptions) {
     this.#options = options;
+    this.#mirror = new Mirror(options.kv);
   }
 
   async before(method: string, path: string, options: CallOptions): Promise<Memory> {
     if (options.laws === false) return {};
-    const head = await this.#options.kv.head();
-    if (this.#last?.revision !== head) this.#last = await snapshot(this.#options.kv);
-    if (this.#last.values.size > MAX_COMPARED)
+    const before = await this.#mirror.take();
+    if (before.values.size > MAX_COMPARED)
       throw new Error(`the store has more than ${MAX_COMPARED} keys; call with laws: false`);
     const sent = method === 'PUT' && SPEC_WRITE.test(path) ? sentBody(options) : undefined;
     const deployment = sent === undefined ? undefined : await this.#stored(path, sent, options);
-    return { before: this.#last, ...(deployment === undefined ? {} : { deployment }) };
+    return { before, ...(deployment === undefined ? {} : { deployment }) };
   }
 
   async after(
@@ -201,14 +201,18 @@ export class Laws implements CallObserver {
   }
 
   async #storedSomething(before: Snapshot, { body }: Answer): Promise<string | undefined> {
-    const { kv } = this.#options;
-    // Every commit has a revision of its own; what got round that would differ at the next comparison.
-    if ((await kv.head()) === before.revision) return undefined;
-    const after = await snapshot(kv);
+    const after = await this.#mirror.take();
+    // Every commit has a revision; what got round that is found by `end`.
+    if (after.revision === before.revision) return undefined;
     const isOnRecord = REFUSED_BY_NODE.has(String(body['code']));
     const keys = askedChanges(before, after).filter((key) => !isOnRecord || parseKey(key)?.kind !== 'audit');
-    this.#last = after;
     return keys.length === 0 ? undefined : `a rejection changed ${keys.join(', ')}`;
+  }
+
+  /** After the last call: nothing was stored but under a revision. */
+  async end(): Promise<void> {
+    const keys = await this.#mirror.end();
+    if (keys.length > 0) throw new LawBroken(`stored without a revision: ${keys.join(', ')}`);
   }
 
   async #stored(path: string, sent: Json, options: CallOptions): Promise<Json | undefined> {

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { parseKey, leadingId } from '../../src/server/store/keys.ts';
-import type { Kv } from '../../src/server/store/kv.ts';
+import type { Kv, KvChangeBatch, Watch } from '../../src/server/store/kv.ts';
 import { OWNERS, type RecordKind, type Subject } from '../../src/server/store/owners.ts';
 
 export interface Snapshot {
@@ -26,15 +26,75 @@ const REQUEST_EVENTS = new RegExp(
   ].join('|')})"`,
 );
 
-export async function snapshot(kv: Kv): Promise<Snapshot> {
+const PREFIXES = ['h/', 'c/'];
+
+async function snapshot(kv: Kv): Promise<Snapshot> {
   const values = new Map<string, string>();
-  let revision = 0;
-  for (const prefix of ['h/', 'c/']) {
+  const revisions = new Set<number>();
+  for (const prefix of PREFIXES) {
     const range = await kv.range(prefix);
-    revision = range.revision;
+    revisions.add(range.revision);
     for (const { key, value } of range.entries) values.set(key, value);
   }
-  return { revision, values };
+  const [revision = 0] = revisions;
+  return revisions.size === 1 ? { revision, values } : snapshot(kv);
+}
+
+/**
+ * What is stored at each moment, kept by watching: reading all of it around every request took longer than the requests. It knows what was
+ * committed under a revision; what got round that is found in the end, by reading everything once more.
+ */
+export class Mirror {
+  readonly #kv: Kv;
+  #values = new Map<string, string>();
+  #revision = 0;
+  #watch: Watch | undefined;
+  #taken: Snapshot | undefined;
+
+  constructor(kv: Kv) {
+    this.#kv = kv;
+  }
+
+  /** As of now. */
+  async take(): Promise<Snapshot> {
+    const head = await this.#kv.head();
+    if (this.#taken?.revision === head) return this.#taken;
+    // Not told yet, or no longer.
+    if (this.#watch === undefined || this.#revision < head) await this.#read();
+    this.#taken = { revision: this.#revision, values: new Map(this.#values) };
+    return this.#taken;
+  }
+
+  async #read(): Promise<void> {
+    const { revision, values } = await snapshot(this.#kv);
+    this.#values = new Map(values);
+    this.#revision = revision;
+    this.#watch ??= this.#kv.watch('', revision, {
+      onBatch: (batch) => this.#apply(batch),
+      onLost: () => {
+        this.#watch = undefined;
+      },
+    });
+  }
+
+  #apply({ revision, changes }: KvChangeBatch): void {
+    if (revision <= this.#revision) return;
+    this.#revision = revision;
+    for (const { key, entry } of changes) {
+      if (entry === undefined) this.#values.delete(key);
+      else if (PREFIXES.some((prefix) => key.startsWith(prefix))) this.#values.set(key, entry.value);
+    }
+  }
+
+  /** Keys that are not as the revisions told. Empty also when the store cannot be read any more, or moves on meanwhile. */
+  async end(): Promise<readonly string[]> {
+    if (this.#watch === undefined) return [];
+    const whole = await snapshot(this.#kv).catch(() => undefined);
+    this.#watch.close();
+    if (whole === undefined || whole.revision !== this.#revision) return [];
+    const keys = new Set([...whole.values.keys(), ...this.#values.keys()]);
+    return [...keys].filter((key) => whole.values.get(key) !== this.#values.get(key));
+  }
 }
 
 function members(value: string): Members {

@@ -190,8 +190,12 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
     mintToken: mint,
     close: async () => {
       api.close();
+      const lawful = laws.end();
+      // Its failure is told once everything is closed.
+      await lawful.catch(() => undefined);
       await server.close();
       if (options.dataDir === undefined) rmSync(dataDir, { recursive: true, force: true });
+      await lawful;
     },
   };
 }
