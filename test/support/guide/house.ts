@@ -24,6 +24,14 @@ const IMAGES: Readonly<Record<string, () => ImageContent>> = {
   '127.0.0.1:5000/shop/nginx:1.22': nginxImage,
 };
 
+/** Of the control plane, without the program: a page's commands are what is tried, and this comes after every page. */
+const ASKING = `
+ask() { curl -s "http://127.0.0.1:7600/api/v1/$@" -H "Authorization: Bearer $(cat .berth/admin-token)"; }
+others() { ask deployments | jq -r '.[].name' | grep -vx hello; }
+secrets() { ask secrets | jq -r '.[] | select(.exists) | .path'; }
+volumes() { ask dvm/volumes | jq -r '.[].id'; }
+`;
+
 /**
  * A machine for the guide: an engine in a network namespace where every port of the pages is free, the host name of the
  * pages, a home and an empty /srv of its own, and `berth up --quickstart` running in it.
@@ -125,15 +133,23 @@ export class GuideHouse {
     return new PageShell(this.entry(), folder, { ...this.environment(), BERTH_AGENT_MESH: 'off' });
   }
 
-  /** What a page made is gone before the next begins; the sample is there again. */
+  /** What a page made is gone before the next begins, which may list what there is; the sample is there again. */
   async tidy(): Promise<void> {
     const shell = new PageShell(this.entry(), this.#folder, this.environment());
-    const others = 'berth get deployments -o name | cut -d/ -f2 | grep -vx hello';
+    await shell.run(ASKING);
     await shell.run('berth context use local');
-    await shell.run(`for one in $(${others}); do berth delete deployment $one -y; done`);
-    const waiting = `until [ -z "$(${others})" ]; do sleep 0.2; done`;
-    const { output } = await shell.run(`berth scale hello 1; ${waiting}`);
+    await shell.run('for one in $(others); do ask deployments/$one -X DELETE; done');
+    await shell.run('for one in $(ask jobs | jq -r ".[].name"); do ask jobs/$one -X DELETE; done');
+    const { output } = await shell.run('berth scale hello 1; until [ -z "$(others)" ]; do sleep 0.2; done');
     if (!output.includes('healthy')) throw new Error(`the sample is not there again:\n${output}`);
+    // In use until the last container has ended.
+    for (const [list, at] of [
+      ['secrets', 'secrets'],
+      ['volumes', 'dvm/volumes'],
+    ])
+      await shell.run(
+        `until [ -z "$(${list})" ]; do for one in $(${list}); do ask ${at}/$one -X DELETE; done; sleep 0.2; done`,
+      );
     await shell.end();
   }
 

@@ -1,0 +1,135 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { GuideHouse } from './house.ts';
+import { mismatch, printable } from './output.ts';
+import { type CommandStep, type Page, parsePage } from './page.ts';
+import type { PageShell } from './shell.ts';
+
+const GUIDE = join(import.meta.dirname, '../../../docs/guide');
+/** `GUIDE_UPDATE=1` writes what came out into the pages where it is not what they say; look at the difference then. */
+const UPDATE = process.env['GUIDE_UPDATE'] === '1';
+/** The tag of the sample is a digest, another one with another busybox. */
+const SAMPLE = /127\.0\.0\.1:5000\/berth\/hello:1\.0-[0-9a-f]{8}/g;
+
+/** A page is many programs one after another, on machines that have other work as well. */
+const PAGE_MS = 300_000;
+const totals = { executed: 0, skipped: 0 };
+
+async function execute(
+  house: GuideHouse,
+  shell: PageShell,
+  step: CommandStep,
+  path: string,
+): Promise<readonly string[]> {
+  const text = step.text.replaceAll(SAMPLE, house.sampleImage);
+  const { status, output } = await (step.until === undefined
+    ? shell.run(text)
+    : shell.start(text, step.until));
+  const seen = output
+    .replaceAll(house.socketPath, '/var/run/docker.sock')
+    .replaceAll(house.home, '~')
+    .replaceAll(house.sampleImage, sampleOf(house, step));
+  const place = `${path}:${step.line}: ${step.text}`;
+  if (status !== step.status) throw new Error(`${place}\nended with ${status}, not ${step.status}:\n${seen}`);
+  return seen.split('\n').map((line) => line.trimEnd());
+}
+
+/** As the page writes it. */
+function sampleOf(house: GuideHouse, step: CommandStep): string {
+  return SAMPLE.exec([step.text, ...(step.expected ?? [])].join('\n'))?.[0] ?? house.sampleImage;
+}
+
+async function follow(house: GuideHouse, name: string, page: Page, shell: PageShell): Promise<void> {
+  const replaced = new Map<CommandStep, readonly string[]>();
+  for (const step of page.steps) {
+    if (step.kind === 'skipped') {
+      totals.skipped += step.commands;
+      process.stdout.write(`guide: ${name}:${step.line} skipped, ${step.reason}\n`);
+    } else if (step.kind === 'file') {
+      const text = step.text.replaceAll(SAMPLE, house.sampleImage);
+      await shell.run(`cat > ${step.name} <<'END_OF_FILE'\n${text}END_OF_FILE`);
+    } else {
+      const actual = await execute(house, shell, step, name);
+      totals.executed += 1;
+      const wrong = step.expected === undefined ? undefined : mismatch(step.expected, actual);
+      if (wrong === undefined) continue;
+      if (UPDATE) replaced.set(step, actual);
+      else
+        throw new Error(
+          `docs/guide/${name}:${step.line}: ${step.text}\nexpected: ${wrong}\nin:\n${actual.join('\n')}`,
+        );
+    }
+  }
+  if (replaced.size > 0) rewrite(name, replaced);
+}
+
+function rewrite(name: string, replaced: ReadonlyMap<CommandStep, readonly string[]>): void {
+  const path = join(GUIDE, name);
+  const lines = readFileSync(path, 'utf8').split('\n');
+  for (const [step, actual] of [...replaced].toReversed()) {
+    const from = step.line - 1 + step.text.split('\n').length;
+    lines.splice(from, step.expected?.length ?? 0, ...printable(actual));
+  }
+  writeFileSync(path, lines.join('\n'));
+}
+
+/**
+ * Pages that are followed in a file of their own, beside the others: all of them one after another took longer than any other file. They are those
+ * that need images of programs, and what is about credentials. The rest has every other page, a new one too.
+ */
+const BESIDE: readonly string[] = ['containers.md', 'rotate-postgresql.md', 'secrets.md'];
+
+type Part = 'beside' | 'rest';
+
+function pagesOf(part: Part): readonly string[] {
+  if (part === 'beside') return BESIDE;
+  return readdirSync(GUIDE).filter((name) => name.endsWith('.md') && !BESIDE.includes(name));
+}
+
+export function followPages(part: Part): void {
+  let house: GuideHouse;
+  /** What a page that failed left behind is nobody's: its next try, and the next page, get a machine and a control plane of their own. */
+  let littered = false;
+
+  const begin = async (): Promise<void> => {
+    house = new GuideHouse();
+    await house.start();
+  };
+  beforeAll(begin);
+
+  beforeEach(async () => {
+    if (!littered) return;
+    await house.stop();
+    await begin();
+    littered = false;
+  });
+
+  afterAll(async () => {
+    process.stdout.write(`guide: ${totals.executed} commands executed, ${totals.skipped} skipped\n`);
+    await house.stop();
+  });
+
+  describe('every command of the guide', () => {
+    it.each(pagesOf(part))(
+      '%s',
+      async (name) => {
+        const page = parsePage(name, readFileSync(join(GUIDE, name), 'utf8'));
+        await house.needEngines(page.engines);
+        await house.needImages(page.images);
+        const shell = house.shell();
+        littered = true;
+        try {
+          await follow(house, name, page, shell);
+        } finally {
+          await shell.end();
+        }
+        if (page.steps.some(({ kind }) => kind === 'command')) await house.tidy();
+        littered = false;
+        // A page about commands that runs none of them would say nothing.
+        expect(page.steps.length === 0 || page.steps.some(({ kind }) => kind !== 'file')).toBe(true);
+      },
+      PAGE_MS,
+    );
+  });
+}

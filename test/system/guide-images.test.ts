@@ -1,0 +1,3 @@
+import { followPages } from '../support/guide/follow.ts';
+
+followPages('beside');
