@@ -1,7 +1,7 @@
 const WAIT_MS = 30_000;
 /** What takes long is looked at less often: a look may cost an engine more than the thing that is waited for. */
 const FIRST_POLL_MS = 20;
-const LAST_POLL_MS = 80;
+const LAST_POLL_MS = 200;
 const SHARE_OF_WAIT = 20;
 
 type Read<T> = () => Promise<T> | T;

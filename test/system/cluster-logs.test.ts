@@ -1,12 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { inTier } from '../support/fault-tier.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Cluster, type ClusterNode, startCluster, type Tenant } from '../support/harness/cluster.ts';
 
 /** A container that prints much faster than its reader reads: memory stays bounded, and what is lost is told. */
 
-const LINES = 2_000_000;
+/** More bytes than may be kept of them. */
+const LINES = inTier({ usual: 1_200_000, long: 2_000_000 });
 const LINE_BYTES = 100;
 const ALLOWED_BYTES = 96 * 2 ** 20;
 /** Of the control plane's records and code, and little more: with half of the machine V8 leaves 100 MiB of lines that nobody holds lying about. */
@@ -75,7 +77,7 @@ class Received {
   }
 }
 
-describe('200 MB of output', () => {
+describe(`${(LINES * LINE_BYTES) / 1e6} MB of output`, () => {
   afterEach(() => cluster.remove(shop, 'flood'));
 
   it('followed by a slow reader cost neither control plane nor agent memory, and a loss is told', async () => {

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 
 const ROOT = join(import.meta.dirname, '../../..');
@@ -14,6 +14,7 @@ const SOURCES = [
   'package.json',
   'package-lock.json',
 ];
+const DASHBOARD = 'dist/dashboard';
 const SETTINGS = /^(?:tsconfig.*\.json|vite\.config\.ts|\.npmrc)$/;
 
 /** Without the tools of this checkout, its Node above all: what a machine finds by itself. */
@@ -35,8 +36,10 @@ export interface Installation {
 export function installPackage(folder: string): Installation {
   const copy = join(folder, 'checkout');
   mkdirSync(copy);
-  for (const name of [...SOURCES, ...readdirSync(ROOT).filter((file) => SETTINGS.test(file))])
-    cpSync(join(ROOT, name), join(copy, name), { recursive: true });
+  const settings = readdirSync(ROOT).filter((file) => SETTINGS.test(file));
+  // The dashboard of this run is built already, and taken as it is while none of its sources is newer: times are copied too.
+  const built = existsSync(join(ROOT, DASHBOARD)) ? [DASHBOARD] : [];
+  execFileSync('cp', ['-a', '--parents', ...SOURCES, ...settings, ...built, copy], { cwd: ROOT });
   symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
   const run = (command: string, args: readonly string[]): string =>
     execFileSync(command, args, {
