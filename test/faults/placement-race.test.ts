@@ -13,7 +13,7 @@ import { inTier } from '../support/fault-tier.ts';
  * a node has, seven get their place, and the eighth is told why. Judged at every commit, by sums made here from the records.
  */
 
-const ROUNDS = inTier({ usual: 40, long: 100 });
+const ROUNDS = inTier({ usual: 25, long: 100 });
 const RIVALS = 8;
 const MEBIBYTE = 2 ** 20;
 /** Seven cores in all, of which none is left over: one core for each rival but one. */

@@ -5,7 +5,7 @@ import { inTier } from '../support/fault-tier.ts';
 import { buildTestImage, startEngine, type TestEngine } from '../support/harness/engine.ts';
 
 /** F-05. */
-const KILLS = inTier({ usual: 8, long: 140 });
+const KILLS = inTier({ usual: 5, long: 140 });
 /** Kills fall from before the first call to the engine until after the last one, and then once more. */
 const KILL_POINTS = 15;
 const KILL_TIMEOUT_MS = 120_000 + KILLS * 10_000;

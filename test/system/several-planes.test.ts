@@ -22,13 +22,13 @@ import { agentKey } from '../support/agents/scripted-agent.ts';
 /** Three control planes on one etcd: real processes, a real etcd, nodes that live by script. */
 
 /** 20 in the long tier; `BERTH_TEST_KILLS` sets another number. */
-const KILLS = Number(process.env['BERTH_TEST_KILLS'] ?? inTier({ usual: 3, long: 20 }));
+const KILLS = Number(process.env['BERTH_TEST_KILLS'] ?? inTier({ usual: 2, long: 20 }));
 /** Each takes a lease and a start; a busy machine is given more. */
 const KILL_MS = 30_000;
 const STOPS = inTier({ usual: 1, long: 5 });
 /** An owner is stopped at least for so long, and in any case until another one has done its work. */
 const STOPPED_MS = inTier({ usual: 0, long: 15_000 });
-const PAIRS = inTier({ usual: 400, long: 1000 });
+const PAIRS = inTier({ usual: 200, long: 1000 });
 const TAKEOVER_LIMIT_MS = 10_000;
 const NODES = 3;
 /** Each asked for at three control planes at once. */
