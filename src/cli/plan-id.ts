@@ -8,12 +8,10 @@ export function planIdOf(entries: readonly Entry[], leftovers: readonly Leftover
   const [only, another] = entries;
   const own = only?.planned.plan?.id;
   if (own !== undefined && another === undefined && leftovers.length === 0) return own;
-  const parts: unknown[] = entries.map(({ manifest: { kind, name, body }, planned: { action, plan } }) => [
-    kind,
-    name,
-    action,
-    plan?.id ?? body,
-  ]);
+  const parts: unknown[] = entries.map(({ manifest: { kind, name, body }, planned }) => {
+    const { action, plan, revision } = planned;
+    return [kind, name, action, ...(plan?.id === undefined ? [body, revision] : [plan.id])];
+  });
   if (leftovers.length > 0) parts.push(leftovers);
   return hash('sha256', JSON.stringify(parts), 'hex').slice(0, 24);
 }

@@ -167,7 +167,20 @@ describe('deployments from the command line', () => {
     expect(changed.out).toContain('deployment/web updated');
 
     expect((await berth(['archive', 'diff', 'web', '1', '2'])).out).toContain('- info');
-    expect((await berth(['scale', 'web', '0', '--no-wait'])).out).toBe('deployment/web scaled from 1 to 0\n');
+    const toZero = await berth(['scale', 'web', '0', '--dry-run']);
+    expect(toZero).toMatchObject({ code: 5, out: '' });
+    expect(toZero.err).toContain('replicas\n    - 1\n    + 0');
+    const [, scaling = ''] = /next: berth (scale web 0 --plan \S+)/.exec(toZero.err) ?? [];
+    const back = await berth(['rollout', 'undo', 'web', '--dry-run']);
+    expect(back.err).toContain('environment.LOG_LEVEL\n    - debug\n    + info');
+    const [, undoing = ''] = /next: berth (rollout undo web --to 1 --plan \S+)/.exec(back.err) ?? [];
+    expect((await berth([...scaling.split(' '), '--no-wait'])).out).toBe(
+      'deployment/web scaled from 1 to 0\n',
+    );
+    expect(await berth(['scale', 'web', '0', '--dry-run'])).toMatchObject({ code: 0 });
+    const overtaken = await berth([...undoing.split(' '), '--no-wait']);
+    expect(overtaken).toMatchObject({ code: 1, out: '' });
+    expect(overtaken.err).toContain('refused: plan_outdated');
     const described = await berth(['describe', 'deployment', 'web']);
     expect(described.out).toContain('deployment.created');
     expect(described.out).toMatch(/next: berth /);
@@ -176,7 +189,10 @@ describe('deployments from the command line', () => {
         .trim()
         .split('\n'),
     ).toHaveLength(2);
-    expect((await berth(['delete', 'deployment', 'web', '-y'])).out).toBe('deployment/web deleted\n');
+    const deletion = await berth(['delete', 'deployment', 'web', '--dry-run']);
+    expect(deletion).toMatchObject({ code: 5, out: '' });
+    const [, deleting = ''] = /next: berth (delete deployment web --yes --plan \S+)/.exec(deletion.err) ?? [];
+    expect((await berth(deleting.split(' '))).out).toBe('deployment/web deleted\n');
     expect((await berth(['get', 'deployment', 'web'])).code).toBe(1);
     expect((await berth(['archive', 'list', 'web'])).out).toContain('deleted');
   });
@@ -377,6 +393,8 @@ describe('bad input', () => {
       'version 99 of ran is not kept',
     ],
     ['a kind that cannot be deleted', ['delete', 'event', 'x'], 2, 'event cannot be deleted'],
+    ['a plan of two deletions', ['delete', 'deployment', 'ran', 'web', '--dry-run'], 2, 'for one deployment'],
+    ['a plan of what has none', ['delete', 'network', 'ran', '--plan', 'x'], 2, 'for one deployment'],
     ['a name without its kind', ['delete', 'ran'], 2, 'berth delete deployment ran'],
     ['a kind without a name', ['delete', 'nodes'], 2, 'which of the nodes?'],
     ['a deletion that nobody can be asked about', ['delete', 'deployment', 'ran'], 2, '--yes'],

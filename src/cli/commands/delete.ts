@@ -1,10 +1,13 @@
 import { type Client, named } from '../client.ts';
 import { type CommandBody, REMOTE_OPTIONS } from '../command.ts';
 import { confirmDeletion, YES_OPTION } from '../confirmation.ts';
-import { EXIT } from '../exit-code.ts';
+import { EXIT, type ExitCode } from '../exit-code.ts';
 import { type Failure, usage } from '../failure.ts';
+import type { OptionValues } from '../option-values.ts';
+import { PLAN_OPTIONS, planQuery, showDeletion } from '../planned-change.ts';
 import { resourceOf, RESOURCES } from '../resources/index.ts';
 import { deleteSecret } from '../secret-path.ts';
+import type { Session } from '../session.ts';
 import { deleteVolume } from '../volumes.ts';
 
 const DELETABLE = [
@@ -33,9 +36,10 @@ export const remove: CommandBody = {
     { term: '<kind>', description: `One of: ${DELETABLE.join(', ')}.`, values: DELETABLE },
     { term: '[name...]', description: 'One or more names; ids of tokens and backups, paths of secrets.' },
   ],
-  options: [YES_OPTION, ...REMOTE_OPTIONS],
+  options: [...PLAN_OPTIONS, YES_OPTION, ...REMOTE_OPTIONS],
   examples: [
     { line: 'berth delete deployment web', what: 'stop web and forget it' },
+    { line: 'berth delete deployment web --dry-run', what: 'what would be stopped; nothing is deleted' },
     { line: 'berth delete deployment web api --yes', what: 'two at once, in a script' },
   ],
   run: async (session, { parameters: [word = '', ...names], options }) => {
@@ -43,6 +47,8 @@ export const remove: CommandBody = {
     const kind = DELETABLE.find((one) => resourceOf(word).aliases.includes(one));
     if (kind === undefined) throw usage(`${word} cannot be deleted`, [`one of: ${DELETABLE.join(', ')}`]);
     const client = session.client(options);
+    const query = planQuery(options);
+    if (Object.keys(query).length > 0) return deletePlanned(session, client, kind, names, options);
     await confirmDeletion(session, names.map((name) => `${kind}/${name}`).join(', '), options);
     for (const name of names) {
       await REMOVALS[kind](client, name);
@@ -51,6 +57,25 @@ export const remove: CommandBody = {
     return EXIT.ok;
   },
 };
+
+/** One deployment: of anything else there is no plan. */
+async function deletePlanned(
+  session: Session,
+  client: Client,
+  kind: string,
+  [name = '', ...others]: readonly string[],
+  options: OptionValues,
+): Promise<ExitCode> {
+  if (kind !== 'deployment' || others.length > 0)
+    throw usage('--dry-run and --plan are for one deployment', ['berth delete deployment NAME --dry-run']);
+  const query = planQuery(options);
+  if (query.dryRun !== true) await confirmDeletion(session, `deployment/${name}`, options);
+  const answer = await client.record('DELETE /api/v1/deployments/{name}', { ...named(name), query });
+  if (query.dryRun === true)
+    return showDeletion(session, name, answer, `berth delete deployment ${name} --yes`);
+  session.terminal.out(`deployment/${name} deleted\n`);
+  return EXIT.ok;
+}
 
 type Remove = (client: Client, name: string) => Promise<unknown>;
 

@@ -6,6 +6,7 @@ import { Failure, usage } from '../failure.ts';
 import { textOf } from '../fields.ts';
 import type { Archive } from '../records.ts';
 import { warningLines } from '../plan-view.ts';
+import { PLAN_OPTIONS, planQuery, showChange } from '../planned-change.ts';
 import { listVersions, versions } from '../versions.ts';
 import { timeoutOf, waitUntilHealthy } from '../waiting.ts';
 import { TIMEOUT_OPTION, WAIT_OPTIONS } from './apply.ts';
@@ -78,11 +79,13 @@ export const rollout: CommandBody = {
           flags: '--to <version>',
           description: 'Version to go back to. Default: the last one with another configuration.',
         },
+        ...PLAN_OPTIONS,
         ...WAIT_OPTIONS,
         ...REMOTE_OPTIONS,
       ],
       examples: [
         { line: 'berth rollout undo web', what: 'back to the version before' },
+        { line: 'berth rollout undo web --dry-run', what: 'what that would change; nothing is stored' },
         { line: 'berth rollout undo web --to 3', what: 'back to version 3' },
       ],
       run: async (session, { parameters: [name = ''], options }) => {
@@ -100,8 +103,11 @@ export const rollout: CommandBody = {
         }
         const written = await client.record('POST /api/v1/deployments/{name}/rollback', {
           ...named(name),
+          query: planQuery(options),
           body: { version },
         });
+        if (options.flag('dryRun'))
+          return showChange(session, name, written, `berth rollout undo ${name} --to ${version}`);
         session.terminal.out(`deployment/${name} rolled back to version ${version}\n`);
         const removed = written.removed ?? [];
         if (removed.length > 0) session.terminal.err(`it took away: ${removed.join(', ')}\n`);

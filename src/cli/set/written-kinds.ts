@@ -1,5 +1,5 @@
 import { unjudged } from '../../sdk/index.ts';
-import type { Client } from '../client.ts';
+import { type Client, named } from '../client.ts';
 import { unlessOvertaken, writeDeployment } from '../deploying.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { textOf } from '../fields.ts';
@@ -88,6 +88,24 @@ const secret: WriteDocument = async ({ terminal }, client, { manifest, planned }
   return undefined;
 };
 
+/** Whole, under the name of its deployment. */
+const scalingPolicy: WriteDocument = async ({ terminal }, client, { manifest, planned }) => {
+  const { kind: _kind, name: _deployment, ...policy } = manifest.body;
+  const { name } = manifest;
+  const action = textOf(planned.action);
+  const { revision } = planned;
+  if (action !== 'unchanged')
+    await unlessOvertaken(name, () =>
+      client.record('PUT /api/v1/deployments/{name}/scaling-policy', {
+        ...named(name),
+        body: unjudged(policy),
+        ...(revision !== undefined && { ifMatch: revision }),
+      }),
+    );
+  terminal.out(`scalingpolicy/${name} ${DONE[action] ?? action}\n`);
+  return undefined;
+};
+
 /** What `apply` takes, by kind. A new kind is one entry. */
 export const WRITTEN_KINDS: Readonly<Record<string, WriteDocument>> = {
   Deployment: deployment,
@@ -95,4 +113,5 @@ export const WRITTEN_KINDS: Readonly<Record<string, WriteDocument>> = {
   Job: job,
   Volume: volume,
   Secret: secret,
+  ScalingPolicy: scalingPolicy,
 };

@@ -4,7 +4,7 @@ import { listOf } from '../contract/answers/field-shapes.ts';
 import { deploymentBody, deploymentChange, namedDeploymentChange } from '../contract/deployment-body.ts';
 import { restartBody, rollbackBody } from '../contract/order-bodies.ts';
 import { NAME, NODE_NAME } from '../contract/forms.ts';
-import { DRY_RUN, LIST_QUERY, WRITE_QUERY } from './queries.ts';
+import { DRY_RUN, LIST_QUERY, PLAN, WRITE_QUERY } from './queries.ts';
 import { DEPLOYMENT_CODES } from './workload-codes.ts';
 import { operation } from './operation.ts';
 
@@ -123,7 +123,8 @@ export const DEPLOYMENTS = {
     tag: 'Deployments',
     permission: 'deploy',
     tenant: 'credential',
-    codes: ['deployment_not_found', 'revision_mismatch', 'header_invalid'],
+    query: { ...DRY_RUN, ...PLAN },
+    codes: ['deployment_not_found', 'revision_mismatch', 'plan_outdated', 'header_invalid'],
     success: {
       status: 200,
       description: 'Deleted; the last stored record.',
@@ -152,7 +153,7 @@ export const DEPLOYMENTS = {
     tag: 'Deployments',
     permission: 'deploy',
     tenant: 'credential',
-    query: DRY_RUN,
+    query: { ...DRY_RUN, ...PLAN },
     body: { shape: rollbackBody },
     codes: [...DEPLOYMENT_CODES.update, 'archive_version_not_found', 'idempotency_key_conflict'],
     success: {

@@ -24,7 +24,8 @@ export const SETS = {
     body: {
       shape: {
         type: 'list',
-        description: 'Documents of kind Network, Volume, Deployment (if none is said) and Job, in any order.',
+        description:
+          'Documents of kind Network, Volume, Secret, Deployment (if none is said), ScalingPolicy (under the name of its deployment) and Job, in any order.',
         items: { type: 'map', items: { type: 'any', schema: {} } },
       },
       yaml: true,

@@ -80,7 +80,7 @@ function successorsOf(
   if (isSingleWriter(spec))
     return { blocked: false, stopFirst: 'it stops first: it writes to a volume, and two must not' };
   const cluster = clusters.of(tenant.tenantId);
-  const request = clusters.request(tenant.tenantId, spec);
+  const request = clusters.request(tenant.tenantId, spec, tenant);
   const reason = stopFirstReason(cluster, request, spec);
   if (reason !== undefined) return { blocked: false, stopFirst: `it stops first: ${reason}` };
   if (cluster.choose(request) !== undefined) return { blocked: false };

@@ -39,7 +39,9 @@ export function stopFirstWarnings(
     .listUnder(prefixOf('instances', spec.name))
     .some(({ record }) => record.wanted === 'run' && record.specHash !== specHash);
   if (!replaced) return [];
-  const why = stopFirstReason(clusters.of(tenant.tenantId), clusters.request(tenant.tenantId, spec), spec);
+  const why = clusters.supposedIn(tenant, () =>
+    stopFirstReason(clusters.of(tenant.tenantId), clusters.request(tenant.tenantId, spec, tenant), spec),
+  );
   if (why === undefined) return [];
   return [
     {

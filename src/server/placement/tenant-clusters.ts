@@ -135,6 +135,31 @@ export class TenantClusters {
     else this.#count(held, stored);
   }
 
+  /**
+   * Asks the cluster with the instances counted that `tenant` only supposes, and puts everything back. Without a pause in it, like
+   * `supposing`, so that no decision sees them.
+   */
+  supposedIn<T>(tenant: TenantStore, ask: () => T): T {
+    const supposed = tenant.supposed('instances');
+    if (supposed.size === 0) return ask();
+    const { cluster } = this.#held(tenant.tenantId);
+    const before = new Map<InstanceRecord['id'], PlacedInstance | undefined>();
+    for (const [key, record] of supposed) {
+      const [, id] = segmentsOf('instances', key);
+      before.set(id, cluster.instance(id));
+      if (record === undefined) cluster.removeInstance(id);
+      else cluster.addInstance(this.#placed(tenant, record));
+    }
+    try {
+      return ask();
+    } finally {
+      for (const [id, instance] of before) {
+        if (instance === undefined) cluster.removeInstance(id);
+        else cluster.addInstance(instance);
+      }
+    }
+  }
+
   close(): void {
     this.#unsubscribe();
     this.#clusters.clear();
@@ -256,14 +281,12 @@ export class TenantClusters {
       if (stopping !== (counted.stopping === true)) held.cluster.addInstance({ ...counted, stopping });
       return;
     }
-    const spec = held.tenant.get('specs', idOf('specs', record.deployment, record.specHash))?.record;
-    held.cluster.addInstance({
-      id: record.id,
-      node: record.nodeId,
-      deployment: record.deployment,
-      ...taken(spec, this.defaultRequest),
-      stopping,
-    });
+    held.cluster.addInstance({ ...this.#placed(held.tenant, record), stopping });
+  }
+
+  #placed(tenant: TenantStore, { id, nodeId, deployment, specHash }: InstanceRecord): PlacedInstance {
+    const spec = tenant.get('specs', idOf('specs', deployment, specHash))?.record;
+    return { id, node: nodeId, deployment, ...taken(spec, this.defaultRequest) };
   }
 
   #describeNode(held: TenantCluster, name: NodeName): void {

@@ -24,6 +24,7 @@ class SupposedTransaction extends Transaction {
 /** A tenant's records as they would be after writes that were only tried: reads see them, and nothing can be committed. */
 export class SupposedStore extends TenantStore {
   readonly #copies: Copies = {};
+  readonly #changed: { [K in keyof TenantRecords]?: Map<string, TenantRecords[K] | undefined> } = {};
 
   override collection<K extends keyof TenantRecords>(kind: K): Collection<TenantRecords[K]> {
     return this.#copies[kind] ?? super.collection(kind);
@@ -44,10 +45,27 @@ export class SupposedStore extends TenantStore {
 
   hold<K extends keyof TenantRecords>(kind: K, id: string, record: TenantRecords[K]): void {
     this.#copy(kind).set({ id, record, modRevision: 0, createRevision: 0 });
+    this.#changes(kind).set(id, record);
   }
 
   drop(kind: keyof TenantRecords, id: string): void {
     this.#copy(kind).delete(id);
+    this.#changes(kind).set(id, undefined);
+  }
+
+  override supposed<K extends keyof TenantRecords>(
+    kind: K,
+  ): ReadonlyMap<string, TenantRecords[K] | undefined> {
+    return this.#changed[kind] ?? super.supposed(kind);
+  }
+
+  #changes<K extends keyof TenantRecords>(kind: K): Map<string, TenantRecords[K] | undefined> {
+    const known: Map<string, TenantRecords[K] | undefined> | undefined = this.#changed[kind];
+    if (known !== undefined) return known;
+    const made = new Map<string, TenantRecords[K] | undefined>();
+    const changed: { [P in K]?: Map<string, TenantRecords[P] | undefined> } = this.#changed;
+    changed[kind] = made;
+    return made;
   }
 
   #copy<K extends keyof TenantRecords>(kind: K): Collection<TenantRecords[K]> {

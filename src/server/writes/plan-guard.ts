@@ -2,6 +2,8 @@ import { hash } from 'node:crypto';
 import { canonicalJson } from '../../core/model/canonical.ts';
 import type { NodeName } from '../../core/model/ids.ts';
 import type { Workload } from '../../core/model/deployment.ts';
+import { isOfDeployment } from '../../core/model/owner.ts';
+import { namedNetworks } from '../../core/model/network.ts';
 import type { InstanceAction } from '../../core/plan/rollout/instance-actions.ts';
 import { received } from '../../core/rejections/redaction.ts';
 import { reject } from '../../core/rejections/reject.ts';
@@ -62,25 +64,36 @@ export function planRejection(given: string | undefined, current: string): Rejec
   });
 }
 
-/** More would not fit into one commit of etcd, with all else that is in it. */
-const MAX_GUARDED_NODES = 16;
+/** Of each kind: more would not fit into one commit of etcd, with all else that is in it. */
+const MAX_GUARDED = 16;
+
+type Guarded = 'rollouts' | 'canaries' | 'quota' | 'nodes' | 'node-liveness' | 'volumes' | 'networks';
 
 /** What the plan was made from, in the commit that it allows: a change of it meanwhile means to look again. */
 export function guardPlan(
   tenant: TenantStore,
-  name: string,
+  spec: Pick<Workload, 'name' | 'volumes' | 'networks'>,
   actions: readonly InstanceAction[],
   transaction: Transaction,
 ): void {
-  const expect = (kind: 'rollouts' | 'canaries' | 'nodes' | 'node-liveness', id: string): void => {
+  const { name } = spec;
+  const expect = (kind: Guarded, id: string): void => {
     transaction.expect(kind, id, tenant.get(kind, id));
   };
-  // Its generation goes up with every change of the instances.
-  expect('rollouts', idOf('rollouts', name));
-  expect('canaries', idOf('canaries', name));
+  if (isOfDeployment(name)) {
+    // Its generation goes up with every change of the instances.
+    expect('rollouts', idOf('rollouts', name));
+    expect('canaries', idOf('canaries', name));
+  }
+  expect('quota', 'quota');
   const nodes = new Set<NodeName>(actions.flatMap(({ node, to }) => [to ?? [], node ?? []].flat()));
-  for (const node of [...nodes].slice(0, MAX_GUARDED_NODES)) {
+  for (const node of [...nodes].slice(0, MAX_GUARDED)) {
     expect('nodes', idOf('nodes', node));
     expect('node-liveness', idOf('node-liveness', node));
   }
+  // Where it may be placed at all.
+  for (const { volumeId } of (spec.volumes ?? []).slice(0, MAX_GUARDED))
+    expect('volumes', idOf('volumes', volumeId));
+  for (const network of namedNetworks(spec).slice(0, MAX_GUARDED))
+    expect('networks', idOf('networks', network));
 }

@@ -322,6 +322,15 @@ export const requestCases: readonly Case[] = [
       ...(await post({})(stage)),
       path: `${DEPLOYMENTS}?plan=${OTHER_PLAN}`,
     }),
+    'of a deletion': async (stage) => ({
+      method: 'DELETE',
+      path: `${DEPLOYMENTS}/${await stored(stage)}?plan=${OTHER_PLAN}`,
+    }),
+    'of a rollback': async (stage) => ({
+      method: 'POST',
+      path: `${DEPLOYMENTS}/${await stored(stage)}/rollback?plan=${OTHER_PLAN}`,
+      options: { body: { version: 1 } },
+    }),
     'of a job': ask('POST', `/api/v1/jobs?plan=${OTHER_PLAN}`, {
       body: { name: 'planned-job', image: 'localhost:1/shop/web:1.0.0' },
     }),

@@ -6,7 +6,10 @@ import { memberField } from '../../rejections/redaction.ts';
 import type { KnownKeys } from './collision.ts';
 
 /** The keys that the documents of a draft will hold once it is stored; a path without a document is absent. */
-function keysAfter(draft: SecretBearingDraft, known: KnownKeys): ReadonlyMap<string, ReadonlySet<string>> {
+export function keysAfter(
+  draft: SecretBearingDraft,
+  known: KnownKeys,
+): ReadonlyMap<string, ReadonlySet<string>> {
   const after = new Map([...known].map(([path, keys]) => [path, new Set(keys)]));
   for (const { vault_path = '', values, generate } of draft.secrets ?? []) {
     const sent = [...Object.keys(values ?? {}), ...generatedKeys(generate).keys()];

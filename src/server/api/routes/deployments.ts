@@ -137,9 +137,9 @@ export function deploymentRoutes(admission: Admission): Route[] {
       };
     }),
     serve(DEPLOYMENTS.remove, async (request) => {
-      const ifMatch = parseIfMatch(request.headers['if-match']);
-      if (isRejection(ifMatch)) return ifMatch;
-      return writeReply(await deleteDeployment(admission, request.caller, request.params.name, ifMatch));
+      const options = updateOptions(request);
+      if (isRejection(options)) return options;
+      return writeReply(await deleteDeployment(admission, request.caller, request.params.name, options));
     }),
   ];
 }

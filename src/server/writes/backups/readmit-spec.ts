@@ -21,6 +21,8 @@ export interface Readmission {
   readonly previous: Stored<DeploymentRecord> | undefined;
   readonly change: 'rolled-back' | 'restored' | 'updated';
   readonly dryRun: boolean;
+  /** The plan that the caller was shown. */
+  readonly plan?: string;
   /** Field of the request that chose the spec. */
   readonly chosenBy: 'version' | 'id' | 'name';
   readonly details: Readonly<Record<string, unknown>>;

@@ -23,6 +23,7 @@ import { countedWarnings } from '../../placement/counted.ts';
 import { claimIngress } from '../../placement/ingress-claims.ts';
 import { type DeploymentPlan, planDeployment } from '../../placement/deployment-plan.ts';
 import { planIngressWarnings, planReachWarnings } from '../../placement/reach.ts';
+import { supposeInstances } from '../../placement/supposed-instances.ts';
 import { stopFirstWarnings } from '../../placement/stop-first.ts';
 import { claimVolumes } from '../../placement/volume-claims.ts';
 import { volumeWarnings } from '../../placement/volume-residency.ts';
@@ -46,6 +47,7 @@ import {
   referenceWarnings,
   rotatingCollision,
   secretRejection,
+  supposeDocuments,
 } from '../secrets/secret-references.ts';
 
 export interface DeploymentWrite {
@@ -269,7 +271,10 @@ export async function attemptDeploymentWrite(
   const outdated = plan && planRejection(shown, plan.id);
   if (outdated) return outdated;
   if (dryRun && plan) {
-    const would = () => supposedWrite(caller, record, before);
+    const would = () => {
+      supposeDocuments(admission.secrets, scaled.admitted.draft, admittedSpec.known);
+      return supposedWrite(caller, record, before, plan.actions);
+    };
     return { answer: withPlan(caller, answer, previous?.record, record, plan), would };
   }
 
@@ -287,7 +292,7 @@ export async function attemptDeploymentWrite(
     const id = idOf('scaling-policies', spec.name);
     transaction.expect('scaling-policies', id, tenant.get('scaling-policies', id));
   }
-  if (plan) guardPlan(tenant, spec.name, plan.actions, transaction);
+  if (plan) guardPlan(tenant, spec, plan.actions, transaction);
   const failed = await completeWrite(admission, caller, admittedSpec, before, transaction);
   if (failed) return failed;
   if (change !== 'created') return { answer, transaction };
@@ -299,11 +304,13 @@ function supposedWrite(
   { tenant }: Caller,
   record: DeploymentRecord,
   before: DeploymentSpec | undefined,
+  actions: DeploymentPlan['actions'],
 ): Transaction {
   const { spec } = record;
   const transaction = tenant.transaction().put('deployments', idOf('deployments', spec.name), record);
   claimVolumes(tenant, spec.name, { before, after: spec }, transaction);
   claimIngress(tenant, spec.name, { before, after: spec }, transaction);
+  supposeInstances(transaction, snapshotOf(record), record.specHash, actions);
   return transaction;
 }
 
@@ -361,7 +368,10 @@ function planOf(
 ): DeploymentPlan & { readonly id: string } {
   const { name } = after.spec;
   const spec = withoutUnknown(after.spec, deploymentFacts(admission, caller, name));
-  const plan = planDeployment(admission.clusters, caller.tenant, previous?.record, { ...after, spec });
+  const { clusters } = admission;
+  const plan = clusters.supposedIn(caller.tenant, () =>
+    planDeployment(clusters, caller.tenant, previous?.record, { ...after, spec }),
+  );
   const record = { kind: 'Deployment', name, revision: previous?.modRevision };
   return { ...plan, id: planId(caller.tenant, { record, document: snapshotOf(after), plan }) };
 }

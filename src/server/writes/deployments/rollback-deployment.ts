@@ -40,7 +40,7 @@ export async function rollbackDeployment(
   caller: Caller,
   nameOrId: string,
   { version }: Draft<typeof rollbackBody>,
-  { dryRun, ifMatch }: UpdateOptions,
+  { dryRun, ifMatch, plan }: UpdateOptions,
 ): Promise<Outcome<typeof DEPLOYMENTS.rollback>> {
   if (version === undefined) {
     return reject('field_type_invalid', {
@@ -63,6 +63,7 @@ export async function rollbackDeployment(
       previous: stored,
       change: 'rolled-back',
       dryRun,
+      ...(plan !== undefined && { plan }),
       chosenBy: 'version',
       details: { replaced: stored.record.version, restored: version },
     });

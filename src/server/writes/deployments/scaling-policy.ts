@@ -55,6 +55,7 @@ export async function setScalingPolicy(
   nameOrId: string,
   draft: ScalingPolicyDraft,
   ifMatch: IfMatch | undefined,
+  { dryRun = false }: { readonly dryRun?: boolean } = {},
 ): Promise<Outcome<typeof SCALING_POLICIES.set>> {
   const { tenant } = caller;
   return commitAttempts(admission, caller, () => {
@@ -80,6 +81,10 @@ export async function setScalingPolicy(
     if (rejection) return rejection;
     // The rules have established that nothing is missing.
     const record = policyRecord(admission, policy as ScalingPolicy, previous);
+    const warnings = quotaWarnings(record, quotaRoom(spec, quota?.record ?? {}, defaultRequest));
+    const body = { ...scalingPolicyView(name, record), alterations, warnings, removed: [] };
+    const answer = set(previous === undefined ? 201 : 200, body);
+    if (dryRun) return { answer, would: () => tenant.transaction().put('scaling-policies', id, record) };
     const subject = { kind: 'Deployment', name } as const;
     const transaction = tenant
       .transaction()
@@ -94,9 +99,7 @@ export async function setScalingPolicy(
       details: { ...policyOf(record) },
     });
     admission.journal.audit(transaction, tenant.tenantId, caller, 'deployment.scaling-policy-set', subject);
-    const warnings = quotaWarnings(record, quotaRoom(spec, quota?.record ?? {}, defaultRequest));
-    const body = { ...scalingPolicyView(name, record), alterations, warnings, removed: [] };
-    return { answer: set(previous === undefined ? 201 : 200, body), transaction };
+    return { answer, transaction };
   });
 }
 

@@ -20,7 +20,9 @@ export function planJob(
   record: JobRecord,
   workload: Workload,
 ): JobPlan {
-  const placement = planPlacement(clusters, tenant, workload, record.specHash);
+  const placement = clusters.supposedIn(tenant, () =>
+    planPlacement(clusters, tenant, workload, record.specHash),
+  );
   const { name, schedule } = record.spec;
   const [chosen] = placement.instances;
   const actions: readonly InstanceAction[] =

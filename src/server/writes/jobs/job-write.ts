@@ -14,6 +14,7 @@ import { checkNothingPersists } from '../../../core/rules/secrets/persist-guard.
 import type { JOBS } from '../../../core/operations/jobs.ts';
 import { actorName } from '../../journal/journal.ts';
 import { countedWarnings } from '../../placement/counted.ts';
+import { supposeInstances } from '../../placement/supposed-instances.ts';
 import { claimVolumes } from '../../placement/volume-claims.ts';
 import { volumeWarnings } from '../../placement/volume-residency.ts';
 import { runUnderWay, storedJobView } from '../../reads/job.ts';
@@ -27,7 +28,13 @@ import { guardPlan, planRejection } from '../plan-guard.ts';
 import { residencyWarnings, SECRET_FIELDS } from '../deployments/deployment-write.ts';
 import { digestAlterations, identityOf, imageAnswer } from '../images/image-answer.ts';
 import { planMaterial } from '../secrets/secret-material.ts';
-import { claimLabels, knownKeys, referenceWarnings, secretRejection } from '../secrets/secret-references.ts';
+import {
+  claimLabels,
+  knownKeys,
+  referenceWarnings,
+  secretRejection,
+  supposeDocuments,
+} from '../secrets/secret-references.ts';
 import { planJob } from './job-plan.ts';
 import { jobFacts, missingHooks, readsCredential } from './job-stored.ts';
 
@@ -116,7 +123,10 @@ export async function attemptJobWrite(
   if (dryRun && plan) {
     const diff = previous && { diff: fieldDifferences(described(previous.record), described(record)) };
     const would = () => {
+      supposeDocuments(admission.secrets, draft, known);
       const transaction = tenant.transaction().put('jobs', idOf('jobs', spec.name), record);
+      const snapshot = snapshotOf({ ...record, spec: workload });
+      supposeInstances(transaction, snapshot, record.specHash, plan.actions);
       claimVolumes(tenant, workload.name, { before, after: workload }, transaction);
       return transaction;
     };
@@ -124,7 +134,7 @@ export async function attemptJobWrite(
   }
   const transaction = jobTransaction(admission, caller, record, previous);
   claimVolumes(tenant, workload.name, { before, after: workload }, transaction);
-  if (plan) guardPlan(tenant, workload.name, plan.actions, transaction);
+  if (plan) guardPlan(tenant, workload, plan.actions, transaction);
   const split = await claimLabels(admission.secrets, tenant, workload, transaction, known);
   if (split) return split;
   const failed = await material.apply();

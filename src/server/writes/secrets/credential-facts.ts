@@ -16,6 +16,8 @@ export interface SecretAdmission {
   readonly references: SecretReferences;
   readonly policy: SecretPolicy;
   readonly writes: CredentialWrites;
+  /** Of a set: keys by path of the documents that those planned before would make. */
+  readonly supposed?: Map<string, readonly string[]>;
 }
 
 export function secretFailureRejection(failure: SecretFailure, field: string): Rejection {

@@ -8,7 +8,7 @@ import type { VolumeType } from '../../../core/model/volume.ts';
 import { carryRotation } from '../../../core/secrets/rotation.ts';
 import type { Rejection } from '../../../core/rejections/rejection.ts';
 import { checkStagedCollisions, type KnownKeys } from '../../../core/rules/secrets/collision.ts';
-import { missingReferenceWarnings } from '../../../core/rules/secrets/missing.ts';
+import { keysAfter, missingReferenceWarnings } from '../../../core/rules/secrets/missing.ts';
 import { statefulSecretRules } from '../../../core/rules/secrets/list.ts';
 import { checkSplitAcross } from '../../../core/rules/secrets/path.ts';
 import { sideBySide } from '../../secrets/side-by-side.ts';
@@ -32,7 +32,7 @@ export interface KnownDocuments {
 
 /** Keys that the stored documents hold. A store that is away knows none: the delivery compares again and fails closed. */
 export async function knownKeys(
-  { store }: SecretAdmission,
+  { store, supposed }: SecretAdmission,
   tenant: TenantStore,
   spec: Workload,
 ): Promise<KnownDocuments> {
@@ -40,8 +40,10 @@ export async function knownKeys(
   const labels = new Map(paths(spec).map(({ label }) => [label, labelRevision(tenant, label)]));
   const found = await sideBySide(store, asked, (path) => store.metadata(tenant.tenantId, path));
   const known = new Map<string, readonly string[]>();
-  for (const [path, metadata] of found.ok ? found.answers : [])
-    if (metadata.exists) known.set(path, metadata.keys);
+  for (const [path, metadata] of found.ok ? found.answers : []) {
+    const keys = [...(metadata.exists ? metadata.keys : []), ...(supposed?.get(path) ?? [])];
+    if (metadata.exists || keys.length > 0) known.set(path, [...new Set(keys)]);
+  }
   return { keys: known, labels, isComplete: found.ok };
 }
 
@@ -68,6 +70,15 @@ export function referenceWarnings(
   { keys, isComplete }: KnownDocuments,
 ): readonly Warning[] {
   return isComplete ? missingReferenceWarnings(draft, keys) : [];
+}
+
+/** For what is planned after the workload: the keys that its own material brings along. */
+export function supposeDocuments(
+  { supposed }: SecretAdmission,
+  draft: DeploymentDraft,
+  known: KnownDocuments | undefined,
+): void {
+  for (const [path, keys] of keysAfter(draft, known?.keys ?? new Map())) supposed?.set(path, [...keys]);
 }
 
 /** The rules of a deployment's secrets that need stored state. */

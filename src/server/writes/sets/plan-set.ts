@@ -78,6 +78,7 @@ export async function planSet(
   const admission: Admission = {
     ...networks.admission,
     imageCheck: askingOnce(networks.admission.imageCheck),
+    secrets: { ...networks.admission.secrets, supposed: new Map() },
   };
   const kinds = plannedKinds({ networks: { ...networks, admission }, volumes: { ...volumes, admission } });
   const { idempotency: _notStored, ...actor } = caller;

@@ -1,7 +1,9 @@
-import type { FieldDifference } from '../../../core/contract/diff.ts';
+import { type FieldDifference, fieldDifferences } from '../../../core/contract/diff.ts';
 import { differingFields } from '../../../core/contract/as-described.ts';
 import type { Document, DocumentKind } from '../../../core/contract/document-order.ts';
+import { scalingPolicyBody } from '../../../core/contract/scaling-policy-body.ts';
 import type { Permission } from '../../../core/model/permission.ts';
+import { policyOf } from '../../../core/model/scaling.ts';
 import { isRecord } from '../../../core/model/values.ts';
 import type { VolumeRecord } from '../../../core/model/volume.ts';
 import type { SETS } from '../../../core/operations/sets.ts';
@@ -12,6 +14,7 @@ import { isRejection, reject } from '../../../core/rejections/reject.ts';
 import type { Rejection } from '../../../core/rejections/rejection.ts';
 import { networkRules, readNetworkShape } from '../../../core/rules/network.ts';
 import { volumeRules } from '../../../core/rules/volume-record.ts';
+import { draftOf, readBody } from '../../../core/schema/shape.ts';
 import { findDeployment } from '../../reads/deployment.ts';
 import { findJob } from '../../reads/job.ts';
 import { findNetwork } from '../../reads/network.ts';
@@ -20,6 +23,7 @@ import { idOf } from '../../store/record-ids.ts';
 import type { Caller, WriteOptions } from '../admission.ts';
 import { createDeployment } from '../deployments/create-deployment.ts';
 import { deploymentRejections } from '../deployments/deployment-rejections.ts';
+import { setScalingPolicy } from '../deployments/scaling-policy.ts';
 import { updateDeployment } from '../deployments/update-deployment.ts';
 import { documentRejections } from '../found-rejections.ts';
 import { createJob } from '../jobs/create-job.ts';
@@ -225,7 +229,8 @@ function secrets({ admission }: NetworkAdmission): PlannedKind {
     plan: async (caller, document, options) => {
       const outcome = await applySecret(admission, caller, document, options);
       if (isRejection(outcome)) return outcome;
-      const { alterations, warnings, removed, minted, version } = outcome.body;
+      const { alterations, warnings, removed, minted, version, path, keys } = outcome.body;
+      admission.secrets.supposed?.set(path, keys);
       const effect = { alterations, warnings, removed };
       if (minted.length === 0) return { ...effect, action: 'unchanged' };
       if (version === 1) return { ...effect, action: 'create' };
@@ -236,6 +241,38 @@ function secrets({ admission }: NetworkAdmission): PlannedKind {
   };
 }
 
+const readPolicy = (body: unknown) => readBody(scalingPolicyBody, body);
+
+/** It has no name of its own: the document is named like the deployment that it is for. */
+function policyIn(document: Document): Document {
+  const { name: _deployment, ...policy } = withoutKind(document);
+  return policy;
+}
+
+/** Whole, as it is written: what a document leaves out gets its default. */
+function scalingPolicies({ admission }: NetworkAdmission): PlannedKind {
+  return {
+    permission: 'deploy',
+    plan: async (caller, document, options) => {
+      const sent = readPolicy(policyIn(document));
+      if (isRejection(sent)) return sent;
+      const { tenant } = caller;
+      const name = nameIn(document);
+      const draft = draftOf(scalingPolicyBody, sent);
+      const { stored: deployment } = findDeployment(tenant, name);
+      const stored =
+        deployment && tenant.get('scaling-policies', idOf('scaling-policies', deployment.record.spec.name));
+      const outcome = await setScalingPolicy(admission, caller, name, draft, undefined, options);
+      if (isRejection(outcome)) return outcome;
+      if (stored === undefined) return created(outcome);
+      const changes = fieldDifferences(policyOf(stored.record), policyOf(outcome.body));
+      const action = changes.length === 0 ? 'unchanged' : 'change';
+      return { ...created(outcome), action, revision: stored.modRevision, changes };
+    },
+    every: (_caller, document, first) => documentRejections(first, policyIn(document), readPolicy, []),
+  };
+}
+
 /** How a document of each kind is planned. A new kind is one entry, and its place in `DOCUMENT_KINDS`. */
 export function plannedKinds(admission: SetAdmission): Readonly<Record<DocumentKind, PlannedKind>> {
   return {
@@ -243,6 +280,7 @@ export function plannedKinds(admission: SetAdmission): Readonly<Record<DocumentK
     Volume: volumes(admission.volumes),
     Secret: secrets(admission.networks),
     Deployment: deployments(admission.networks),
+    ScalingPolicy: scalingPolicies(admission.networks),
     Job: jobs(admission.networks),
   };
 }
