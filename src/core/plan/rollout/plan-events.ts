@@ -73,6 +73,7 @@ function isMoved(state: InstanceState): boolean {
 
 function whyMoved(state: InstanceState, { makesRoom }: Changes): string {
   if (makesRoom === state) return 'is stopped before its successor starts: there is no room for both';
+  if (state.fenced) return 'is replaced: its volume moves to another node';
   if (state.standing === 'lost') return 'is replaced: its node is lost';
   if (state.node.draining) return 'is replaced: its node is being drained';
   return `is replaced: ${state.record.leaving ?? state.misplaced}`;

@@ -112,6 +112,8 @@ describe('a drain', () => {
       switchover: { to: 'n2', step: 'copying' },
     });
     expect(at()).toEqual([]);
+    const replaced = (await sim.events('instance.replaced')).map(({ message }) => message);
+    expect(replaced).toEqual([expect.stringContaining('is replaced: its volume moves to another node')]);
     expect(sim.tenant.get('deployment-status', 'db')?.record.message).toContain('waiting for volume data');
     await say({ state: 'preparing', sealed: { attempt: 1, sequence: 4, on: ['n2'] } });
     await sim.advance(5000);
