@@ -55,14 +55,19 @@ export class MemoryBrake {
 
   /** An upper bound of what lives in the heap, as a share of its limit. */
   get share(): number {
-    const live = Math.min(this.#heap.usedBytes(), this.#live + this.#addedBytes * HEAP_PER_BYTE);
-    return live / this.#heap.limitBytes();
+    return Math.min(this.#heap.usedBytes() / this.#heap.limitBytes(), this.#estimate());
+  }
+
+  #estimate(): number {
+    return (this.#live + this.#addedBytes * HEAP_PER_BYTE) / this.#heap.limitBytes();
   }
 
   pressure(): Pressure {
-    const { share } = this;
     const was = this.#pressure;
     const tightAt = this.#fullAt - TIGHT_BELOW;
+    // The share is no more than that, and asking the heap takes as long as several rules.
+    if (was === 'none' && this.#estimate() < tightAt) return was;
+    const { share } = this;
     if (share >= this.#fullAt - (was === 'full' ? ENDS_BELOW : 0)) this.#pressure = 'full';
     else if (share >= tightAt - (was === 'none' ? 0 : ENDS_BELOW)) this.#pressure = 'tight';
     else this.#pressure = 'none';
@@ -102,9 +107,10 @@ export function processHeap(): Heap & { close(): void } {
     if (isWhole) for (const listener of listeners) listener();
   });
   observer.observe({ entryTypes: ['gc'] });
+  const limitBytes = oldSpaceBytes();
   return {
     usedBytes: () => getHeapStatistics().used_heap_size,
-    limitBytes: oldSpaceBytes,
+    limitBytes: () => limitBytes,
     onCollected: (listener) => void listeners.add(listener),
     collect: () => void collectGarbage(),
     close: () => observer.disconnect(),

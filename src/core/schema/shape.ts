@@ -294,11 +294,12 @@ type ObjectShape = Extract<Shape, { readonly type: 'object' }>;
 
 /** Those of the shape's fields that have a value, in the order of the shape. */
 export function inOrder<T extends object>({ fields }: ObjectShape, value: T): T {
-  const found = Object.keys(fields).flatMap((key) => {
+  const found: Record<string, unknown> = {};
+  for (const key of Object.keys(fields)) {
     const member: unknown = Object.hasOwn(value, key) ? Reflect.get(value, key) : undefined;
-    return member === undefined || member === null ? [] : [[key, member] as const];
-  });
-  return Object.fromEntries(found) as T;
+    if (member !== undefined && member !== null) found[key] = member;
+  }
+  return found as T;
 }
 
 /** What is sent without keys that the server owns; `null` is absent. */

@@ -1,53 +1,70 @@
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Route } from './route.ts';
+import { talliedCounter, talliedHistogram } from './tallied.ts';
 
 export interface ApiMetrics {
   request(route: Route, status: number, seconds: number): void;
 }
 
 interface RouteFigures {
-  readonly count: () => void;
   readonly observe: (seconds: number) => void;
+  readonly countOf: (status: number) => () => void;
+}
+
+/** Made when it is first asked for. */
+function onceFor<K, V>(make: (key: K) => V): (key: K) => V {
+  const made = new Map<K, V>();
+  return (key) => {
+    let value = made.get(key);
+    if (value === undefined) {
+      value = make(key);
+      made.set(key, value);
+    }
+    return value;
+  };
 }
 
 /** Labels are route templates and statuses: bounded sets, never a tenant's input. */
 export class Metrics implements ApiMetrics {
   readonly registry = new Registry();
-  readonly #requests: Counter<'method' | 'route' | 'status'>;
-  readonly #seconds: Histogram<'method' | 'route'>;
-  readonly #children = new WeakMap<Route, Map<number, RouteFigures>>();
+  readonly #requests: (labels: Record<'method' | 'route' | 'status', string>) => () => void;
+  readonly #seconds: (labels: Record<'method' | 'route', string>) => (seconds: number) => void;
+  readonly #figures = new WeakMap<Route, RouteFigures>();
 
   constructor() {
     collectDefaultMetrics({ register: this.registry, prefix: 'berth_' });
-    this.#requests = new Counter({
+    const { registry } = this;
+    this.#requests = talliedCounter({
       name: 'berth_http_requests_total',
       help: 'Requests answered, by route and status.',
       labelNames: ['method', 'route', 'status'],
-      registers: [this.registry],
+      registry,
     });
-    this.#seconds = new Histogram({
-      name: 'berth_http_request_seconds',
-      help: 'Time to answer, by route.',
-      labelNames: ['method', 'route'],
-      buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
-      registers: [this.registry],
-    });
+    this.#seconds = talliedHistogram(
+      {
+        name: 'berth_http_request_seconds',
+        help: 'Time to answer, by route.',
+        labelNames: ['method', 'route'],
+        registry,
+      },
+      [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
+    );
   }
 
   request(route: Route, status: number, seconds: number): void {
-    const figures = this.#children.get(route)?.get(status) ?? this.#figuresOf(route, status);
-    figures.count();
-    figures.observe(seconds);
+    const { observe, countOf } = this.#figures.get(route) ?? this.#figuresOf(route);
+    observe(seconds);
+    countOf(status)();
   }
 
   /** Label sets are looked up once per route and status, not with every request. */
-  #figuresOf(route: Route, status: number): RouteFigures {
+  #figuresOf(route: Route): RouteFigures {
     const labels = { method: route.method, route: route.path };
-    const counter = this.#requests.labels({ ...labels, status: String(status) });
-    const histogram = this.#seconds.labels(labels);
-    const figures = { count: () => counter.inc(), observe: (value: number) => histogram.observe(value) };
-    const byStatus = this.#children.get(route) ?? new Map<number, RouteFigures>();
-    this.#children.set(route, byStatus.set(status, figures));
+    const figures = {
+      observe: this.#seconds(labels),
+      countOf: onceFor((status: number) => this.#requests({ ...labels, status: String(status) })),
+    };
+    this.#figures.set(route, figures);
     return figures;
   }
 
@@ -56,42 +73,29 @@ export class Metrics implements ApiMetrics {
     decided: (controller: string, seconds: number) => void;
     committed: (controller: string, result: string) => void;
   } {
-    const seconds = new Histogram({
-      name: 'berth_controller_decision_seconds',
-      help: 'Time of one decision, by controller.',
-      labelNames: ['controller'],
-      buckets: [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1],
-      registers: [this.registry],
-    });
-    const commits = new Counter({
+    const { registry } = this;
+    const seconds = talliedHistogram(
+      {
+        name: 'berth_controller_decision_seconds',
+        help: 'Time of one decision, by controller.',
+        labelNames: ['controller'],
+        registry,
+      },
+      [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1],
+    );
+    const commits = talliedCounter({
       name: 'berth_controller_commits_total',
       help: 'Commits of controllers, by result.',
       labelNames: ['controller', 'result'],
-      registers: [this.registry],
+      registry,
     });
-    // As with routes: a label set is looked up once, not with every decision.
-    const decided = new Map<string, (value: number) => void>();
-    const committed = new Map<string, () => void>();
+    const decided = onceFor((controller: string) => seconds({ controller }));
+    const committed = onceFor((controller: string) =>
+      onceFor((result: string) => commits({ controller, result })),
+    );
     return {
-      decided: (controller, value) => {
-        let observe = decided.get(controller);
-        if (observe === undefined) {
-          const child = seconds.labels({ controller });
-          observe = (one) => child.observe(one);
-          decided.set(controller, observe);
-        }
-        observe(value);
-      },
-      committed: (controller, result) => {
-        const labels = `${controller} ${result}`;
-        let count = committed.get(labels);
-        if (count === undefined) {
-          const child = commits.labels({ controller, result });
-          count = () => child.inc();
-          committed.set(labels, count);
-        }
-        count();
-      },
+      decided: (controller, value) => decided(controller)(value),
+      committed: (controller, result) => committed(controller)(result)(),
     };
   }
 
