@@ -124,11 +124,16 @@ describe('a deployment in the dashboard', () => {
 
   it('loses nothing without being asked, and is rolled back', async () => {
     await stage.deploy('edited', { environment: { A: '1', B: '2' }, labels: { team: 'shop' } });
-    const { page } = await stage.open('/deployments/edited/edit');
+    const { page } = await stage.open('/deployments/edited');
+    await phaseOf(page, 'Running');
+    await page.goto(`${stage.plane.url}/deployments/edited/edit`);
     await page.getByRole('button', { name: 'Remove B' }).click();
     await page.getByRole('button', { name: 'Check' }).click();
     const save = page.getByRole('button', { name: 'Save' });
     await page.getByRole('region', { name: 'Removed' }).getByText('environment[B]').waitFor();
+    const becomes = page.locator('[data-plan]').getByRole('region', { name: 'Instances' });
+    await becomes.getByText('1 replaced').waitFor();
+    await becomes.getByText('environment.B changed').waitFor();
     expect(await save.isDisabled()).toBe(true);
     await page.getByRole('checkbox', { name: /environment\[B\]/ }).check();
     await save.click();
@@ -140,7 +145,7 @@ describe('a deployment in the dashboard', () => {
 
     await history.getByRole('button', { name: 'Roll back to v1' }).click();
     await page.getByRole('button', { name: 'Show what would change' }).click();
-    await page.getByRole('dialog').getByText('environment.B').waitFor();
+    await page.getByRole('dialog').getByText('environment.B', { exact: true }).waitFor();
     await page.getByRole('dialog').getByRole('button', { name: 'Roll back' }).click();
     await history.getByText('rolled-back').waitFor();
     const back = await stage.shop.call('GET', '/api/v1/deployments/edited');

@@ -386,6 +386,20 @@ describe('secrets', () => {
     for (const body of await Promise.all(bodies)) expect(body).not.toContain(SECRET);
     expect(complaints).toEqual([]);
   });
+
+  it('that nothing refers to are listed apart, and deleted', async () => {
+    await stage.shop.call('PUT', '/api/v1/secrets/resources/spare', { generate: { keys: ['password'] } });
+    const { page, complaints } = await stage.open('/secrets');
+    const spare = page.getByRole('list', { name: 'Unreferenced secrets' });
+    await spare.getByRole('link', { name: 'resources/spare' }).waitFor();
+    expect(await spare.getByText('resources/db').count()).toBe(0);
+    await spare.getByRole('button', { name: 'Delete resources/spare' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+    await page.getByText('resources/spare is deleted.').waitFor();
+    await spare.getByRole('link', { name: 'resources/spare' }).waitFor({ state: 'detached' });
+    expect((await stage.shop.call('GET', '/api/v1/secrets/resources/spare')).status).toBe(404);
+    expect(complaints).toEqual([]);
+  });
 });
 
 describe('jobs', () => {

@@ -1,13 +1,7 @@
 import { useEffect, useRef } from 'react';
 import uPlot, { type AlignedData, type Options } from 'uplot';
 import 'uplot/dist/uPlot.min.css';
-
-export interface Series {
-  readonly label: string;
-  readonly values: readonly (number | null)[];
-  /** A colour of the theme, as `--accent`. */
-  readonly colour: string;
-}
+import type { Series } from './bars.tsx';
 
 function themed(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -17,7 +11,6 @@ function optionsOf(
   series: readonly Series[],
   width: number,
   height: number,
-  kind: 'line' | 'bars',
   shown: (value: number) => string,
 ): Options {
   const axis = {
@@ -26,7 +19,6 @@ function optionsOf(
     ticks: { show: false },
     font: '11px "Inter Variable", system-ui, sans-serif',
   };
-  const bars = uPlot.paths.bars?.({ size: [0.7, 40], radius: 0.15 });
   return {
     width,
     height,
@@ -44,9 +36,8 @@ function optionsOf(
         label,
         stroke: themed(colour),
         width: 1.75,
-        fill: `${themed(colour)}${kind === 'bars' ? 'cc' : '1f'}`,
+        fill: `${themed(colour)}1f`,
         points: { show: false },
-        ...(kind === 'bars' && bars !== undefined ? { paths: bars, width: 0 } : {}),
       })),
     ],
   };
@@ -57,7 +48,6 @@ export function Chart({
   times,
   series,
   summary,
-  kind = 'line',
   height = 160,
   shown = String,
 }: {
@@ -65,7 +55,6 @@ export function Chart({
   readonly times: readonly number[];
   readonly series: readonly Series[];
   readonly summary: string;
-  readonly kind?: 'line' | 'bars';
   readonly height?: number;
   readonly shown?: (value: number) => string;
 }) {
@@ -77,7 +66,7 @@ export function Chart({
     let plot: uPlot | undefined;
     const draw = () => {
       plot?.destroy();
-      plot = new uPlot(optionsOf(series, element.clientWidth, height, kind, shown), data, element);
+      plot = new uPlot(optionsOf(series, element.clientWidth, height, shown), data, element);
     };
     draw();
     const resized = new ResizeObserver(() => {
@@ -93,23 +82,9 @@ export function Chart({
       recoloured.disconnect();
       plot?.destroy();
     };
-  }, [times, series, kind, height, shown]);
+  }, [times, series, height, shown]);
   return (
     <figure className="m-0">
-      {series.length < 2 ? null : (
-        <figcaption className="flex gap-4 pb-1 text-xs text-muted">
-          {series.map(({ label, colour }) => (
-            <span key={label} className="flex items-center gap-1.5">
-              <span
-                aria-hidden="true"
-                className="h-0.5 w-3.5 rounded"
-                style={{ background: `var(${colour})` }}
-              />
-              {label}
-            </span>
-          ))}
-        </figcaption>
-      )}
       <div ref={place} role="img" aria-label={summary} style={{ height }} />
     </figure>
   );

@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react';
+import { Badge, type Tone } from './badge.tsx';
 import { DiffView } from './diff-view.tsx';
 import { Icon, type IconName } from './icon.tsx';
 import type { DeploymentWritten, PlacementPlan } from '../lib/records.ts';
@@ -79,6 +80,51 @@ function Placement({ plan }: { readonly plan: PlacementPlan }) {
   );
 }
 
+type Action = PlacementPlan['actions'][number];
+
+const ACTIONS: Readonly<Record<Action['action'], { readonly words: string; readonly tone: Tone }>> = {
+  replace: { words: 'replaced', tone: 'info' },
+  stop: { words: 'stopped', tone: 'bad' },
+  create: { words: 'created', tone: 'ok' },
+  keep: { words: 'left alone', tone: 'none' },
+};
+const MAX_LISTED = 10;
+
+function whereText({ action, instance, node, to }: Action): string {
+  const here = instance === undefined ? 'a new one' : `${instance} on ${node ?? ''}`;
+  if (action === 'keep' || action === 'stop') return here;
+  return `${here} → ${to ?? 'no node takes it yet'}`;
+}
+
+/** What happens to each instance: those with one reason together. */
+function Actions({ actions }: Pick<PlacementPlan, 'actions'>) {
+  const groups = Map.groupBy(actions, ({ action, how, why }) => JSON.stringify([action, how, why]));
+  return (
+    <ul className="flex flex-col gap-2">
+      {[...groups].map(([key, group]) => {
+        const [first] = group;
+        if (first === undefined) return null;
+        const { words, tone } = ACTIONS[first.action];
+        return (
+          <li key={key}>
+            <Badge tone={tone}>
+              {group.length} {words}
+            </Badge>{' '}
+            {first.why}
+            {first.how === 'stop-first' ? '; each stops before its successor starts' : null}
+            <ul className="font-mono text-xs text-muted">
+              {group.slice(0, MAX_LISTED).map((one, at) => (
+                <li key={one.instance ?? at}>{whereText(one)}</li>
+              ))}
+              {group.length > MAX_LISTED ? <li>and {group.length - MAX_LISTED} more</li> : null}
+            </ul>
+          </li>
+        );
+      })}
+    </ul>
+  );
+}
+
 /** What saving would do: fields that change, entries that are lost, what the server fills in, and where instances go and why. */
 export function PlanView({ written }: { readonly written: DeploymentWritten }) {
   const { plan, alterations, warnings, removed } = written;
@@ -96,6 +142,11 @@ export function PlanView({ written }: { readonly written: DeploymentWritten }) {
       {plan?.diff === undefined ? null : (
         <Part title="Changes" icon="pencil">
           <DiffView changes={plan.diff} />
+        </Part>
+      )}
+      {plan === undefined || plan.actions.every(({ instance }) => instance === undefined) ? null : (
+        <Part title="Instances" icon="layers">
+          <Actions actions={plan.actions} />
         </Part>
       )}
       {plan === undefined ? null : (

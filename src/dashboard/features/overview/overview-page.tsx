@@ -1,8 +1,9 @@
-import { lazy, Suspense, useMemo } from 'react';
+import { useMemo } from 'react';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useApi, useSession } from '../../app/session.tsx';
 import { Badge } from '../../components/badge.tsx';
+import { Bars } from '../../components/bars.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorNotice } from '../../components/error-notice.tsx';
 import { Icon } from '../../components/icon.tsx';
@@ -15,8 +16,6 @@ import type { Deployment, Event, Node } from '../../lib/records.ts';
 import { useDeployments } from '../deployments/deployment-queries.ts';
 import { ACTIVITY_HOURS, activityOf } from './activity.ts';
 import { type Problem, problemsOf } from './problems.ts';
-
-const Chart = lazy(async () => ({ default: (await import('../../components/chart.tsx')).Chart }));
 
 /** Long lists are on their own pages. */
 const MAX_SHOWN = 8;
@@ -220,15 +219,11 @@ function ActivityChart({ events }: { readonly events: readonly Event[] }) {
   );
   const failures = activity.failures.reduce((sum, value) => sum + value, 0);
   return (
-    <Suspense fallback={<Loading />}>
-      <Chart
-        times={activity.times}
-        series={series}
-        kind="bars"
-        height={180}
-        summary={`${count(events.length, 'event')} in the last ${ACTIVITY_HOURS} hours, ${failures} of them failures`}
-      />
-    </Suspense>
+    <Bars
+      times={activity.times}
+      series={series}
+      summary={`${count(events.length, 'event')} in the last ${ACTIVITY_HOURS} hours, ${failures} of them failures`}
+    />
   );
 }
 

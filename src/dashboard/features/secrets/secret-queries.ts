@@ -13,6 +13,12 @@ export function useSecretPaths() {
   return useRecords('secrets', 'GET /api/v1/secrets/resources');
 }
 
+export type UnreferencedSecret = ItemOf<'GET /api/v1/secrets'>;
+
+export function useUnreferencedSecrets() {
+  return useRecord('secrets', 'GET /api/v1/secrets', { query: { unreferenced: true, limit: 1000 } });
+}
+
 export function useSecretConsumers(name: string) {
   return useRecord('secrets', 'GET /api/v1/secrets/resources/{name}/consumers', { params: { name } });
 }

@@ -13,6 +13,7 @@ import { useDeployments } from '../deployments/deployment-queries.ts';
 import { GraphView } from './graph-view.tsx';
 import { sourcesOf } from './readers.ts';
 import { secretPage, type SecretResource, useSecretPaths } from './secret-queries.ts';
+import { UnreferencedSecrets } from './unreferenced-secrets.tsx';
 import { WriteSecret } from './write-secret.tsx';
 
 /** More than this is not read in a drawing. */
@@ -129,6 +130,7 @@ export function SecretsPage() {
           </EmptyState>
         }
       />
+      <UnreferencedSecrets />
       {data === undefined || data.length === 0 ? null : <Graph paths={data} />}
       {open === undefined ? null : (
         <WriteSecret
