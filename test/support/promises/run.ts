@@ -54,6 +54,21 @@ async function step(world: World, seed: number, at: number): Promise<void> {
   await world.settle();
 }
 
+/** What is referred to cannot be deleted, and what can be was referred to by nobody. In the end: it draws nothing, and sequences stay what they are. */
+async function tryDeletions(world: World): Promise<void> {
+  const { shop, bank } = world.tenants;
+  for (const tenant of [shop, bank])
+    for (const path of Object.values(PATHS)) {
+      const readers = world.consumersOf(world.model.credential(tenant, path));
+      const { status } = await world.request(tenant, 'DELETE', `/api/v1/secrets/${path}`);
+      world.laws.expect(
+        'referenced secrets stay',
+        readers.length === 0 || status >= 400,
+        () => `${tenant.slug}: ${path} was deleted, and ${readers.join(', ')} refers to it`,
+      );
+    }
+}
+
 async function begin(world: World): Promise<void> {
   const { shop, bank } = world.tenants;
   for (const [name, country] of [
@@ -123,6 +138,7 @@ async function end(world: World): Promise<void> {
   }
   await world.advance(SETTLED_MS);
   judgeSettled(world);
+  await tryDeletions(world);
 }
 
 function lawOf(broken: string | undefined): string | undefined {
