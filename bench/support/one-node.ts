@@ -57,6 +57,8 @@ export async function startOneNode(options: ServerOptions = {}): Promise<OneNode
     name: 'bench-1',
     socketPath: daemon.socketPath,
     joinToken: join.token,
+    // It would outlive the agent, on the machine's own network.
+    environment: { BERTH_AGENT_MESH: 'off' },
   });
   return {
     serverOptions: { ...serverOptions, listen: new URL(server.url).host },

@@ -180,7 +180,8 @@ describe('frames that are not quite right', () => {
       // Whatever an assignment says of others, a container that it does not name is not touched.
       if (!state.assigned.has('ins_9')) expect(planInstance(view, 'ins_9'), text).toBeUndefined();
     }
-    expect(understood, `seed ${SEED}`).toBeGreaterThan(FRAMES / 100);
+    // One of 90 on average: a sixth are assignments, and a wrong place in most of their parts is refused.
+    expect(understood, `seed ${SEED}`).toBeGreaterThan(FRAMES / 200);
   });
 
   it('never make the control plane stumble or store what was not assigned', {

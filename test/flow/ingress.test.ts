@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { tenantKey } from '../../src/server/store/keys.ts';
 import { idOf } from '../../src/server/store/record-ids.ts';
+import { encodeRecord } from '../../src/server/store/records.ts';
 import type { TenantId } from '../../src/core/model/ids.ts';
 import { eventually } from '../support/eventually.ts';
 import { type ControlPlane, startControlPlane } from '../support/harness/control-plane.ts';
@@ -71,8 +73,8 @@ describe('the ingress of a deployment', () => {
     const stored = tenant.get('deployments', id);
     if (stored === undefined) throw new Error('not stored');
     // As the older release wrote it.
-    const record = { ...stored.record, spec: { ...stored.record.spec, ingress: old as never } };
-    await tenant.commit(tenant.transaction().put('deployments', id, record));
+    const value = encodeRecord({ ...stored.record, spec: { ...stored.record.spec, ingress: old } });
+    await plane.store.kv.commit({ puts: [{ key: tenantKey(tenant.tenantId, 'deployments', id), value }] });
     const { body } = await shop.call('GET', `${DEPLOYMENTS}/old`);
     expect(body.ingress).toEqual([{ ...old, provider: 'traefik' }]);
     const scaled = await change('old', { replicas: 2 });

@@ -152,7 +152,8 @@ function proxy({ address, port }: HttpRoute, keepAlive: Json): Json {
     load_balancing: { try_duration: '5s', try_interval: '100ms' },
     // What an instance writes is with the client by then; streams of events at once.
     flush_interval: '20ms',
-    transport: { protocol: 'http', dial_timeout: '5s', response_header_timeout: '2m', keep_alive: keepAlive },
+    // Well within the time for tries: the kernel keeps to what it did with the first packet of a connection, another one may get through.
+    transport: { protocol: 'http', dial_timeout: '2s', response_header_timeout: '2m', keep_alive: keepAlive },
   };
 }
 

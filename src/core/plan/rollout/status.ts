@@ -80,6 +80,7 @@ function judgePlaced(input: StatusInput, counts: Counts): Judgement {
   if (rollout.state === 'failed') {
     const why =
       [troubles, unplaced].filter((text) => text !== '').join('; ') ||
+      startedAgain(groups.keep) ||
       'the new instances did not become healthy';
     const deadline = `no progress within ${Math.round(input.deadlineMs / 1000)} s`;
     return { phase: 'Degraded', message: `the rollout failed, ${deadline}: ${why}${serving}` };
@@ -125,6 +126,22 @@ function olderServing({ leave }: Groups): string {
 }
 
 const NAMED = 3;
+
+/** In the moment between two ends of a program nothing is wrong with its instance but that. */
+function startedAgain(states: readonly InstanceState[]): string {
+  return states
+    .filter(({ observation }) => (observation?.restarts ?? 0) > 0)
+    .slice(0, NAMED)
+    .map(
+      ({ record: { id, nodeId }, observation }) =>
+        `instance ${id} on ${nodeId} has ended and been started again ${times(observation?.restarts ?? 0)}`,
+    )
+    .join('; ');
+}
+
+function times(count: number): string {
+  return count === 1 ? 'once' : `${count} times`;
+}
 
 function failures(states: readonly InstanceState[]): string {
   const failing = states.flatMap((state) => state.failure ?? []);
