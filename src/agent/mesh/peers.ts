@@ -53,6 +53,8 @@ export class Peers {
   /** Addresses of the network itself: no way to a node leads through the tunnel that it is to carry. */
   #inside: readonly string[] = [];
   #asking: NodeJS.Timeout | undefined;
+  /** Whether it is known who the peers are: until then the interface keeps those that an agent before this one gave it. */
+  #isTold = false;
   #set = '';
 
   /** `onChange`: the way to a peer is another one, or carries again. */
@@ -109,6 +111,7 @@ export class Peers {
 
   /** `inside`: networks that are reached through the tunnel. */
   async set(nodes: readonly MeshNode[], inside: readonly string[]): Promise<void> {
+    this.#isTold = true;
     this.#inside = inside;
     const wanted = new Set(nodes.map(({ name }) => name));
     for (const name of this.#peers.keys()) if (!wanted.has(name)) this.#peers.delete(name);
@@ -152,6 +155,7 @@ export class Peers {
   }
 
   async #round(): Promise<void> {
+    if (!this.#isTold) return;
     try {
       const counters = new Map((await this.#device.counters()).map((one) => [one.publicKey, one]));
       // Somebody has taken one away.
