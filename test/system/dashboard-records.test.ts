@@ -449,7 +449,7 @@ describe('backups', () => {
     await stage.shop.call('PUT', '/api/v1/deployments/shop', { environment: { A: '2' } });
     await row.getByRole('button', { name: /^Restore/ }).click();
     await page.getByRole('button', { name: 'Show what would change' }).click();
-    await page.getByRole('dialog').getByText('environment.A').waitFor();
+    await page.getByRole('dialog').getByText('environment.A', { exact: true }).waitFor();
     await page.getByRole('dialog').getByRole('button', { name: 'Restore' }).click();
     // The dialog has a heading with this word in it, too.
     await page.waitForURL(/\/deployments\/shop/);
