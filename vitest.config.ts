@@ -9,7 +9,7 @@ process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, 'node_modules/.c
 // gets a process, a few at a time, after the unit tests.
 const started = {
   pool: 'forks' as const,
-  // More than cores: engines, stores and agents are waited for. With three a sixth of the CPU was idle, with four a twentieth.
+  // More than cores: engines, stores and agents are waited for. With four of them 95 % of two cores are busy in `system`.
   maxWorkers: 4,
   testTimeout: 120_000,
   hookTimeout: 300_000,

@@ -44,6 +44,7 @@ const LONG: readonly string[] = [
   'test/conformance/hostile.test.ts',
   'test/system/mesh.test.ts',
   'test/system/several-agents.test.ts',
+  'test/system/several-seams.test.ts',
   'test/system/agent.test.ts',
   'test/system/cluster-logs.test.ts',
   'test/faults/promises-2.test.ts',

@@ -77,6 +77,29 @@ describe.each(ENGINES)('a volume kept by %s under three control planes', (engine
     };
   }
 
+  /** Every record that is stored under the prefix from now on. */
+  async function storedUnder(prefix: string, take: (key: string, value: string) => void) {
+    return planes.kv.watch(prefix, await planes.kv.head(), {
+      onBatch: ({ changes }) => {
+        for (const { key, entry } of changes) if (entry !== undefined) take(key, entry.value);
+      },
+      onLost: (reason) => {
+        throw new Error(reason);
+      },
+    });
+  }
+
+  /** The control plane that decides for it. */
+  async function ownerOfShop() {
+    const owner = await eventually(
+      'it has an owner',
+      () => planes.owner(shop.id),
+      (one) => one !== undefined,
+    );
+    if (owner === undefined) throw new Error('no owner');
+    return owner;
+  }
+
   it.each(ROUNDS)(
     'has one primary and one step of its epoch when its owner is killed %s the promotion (round %i)',
     async (moment, round) => {
@@ -87,30 +110,17 @@ describe.each(ENGINES)('a volume kept by %s under three control planes', (engine
       const steps: (readonly [number, string | undefined])[] = [];
       const failed = Promise.withResolvers<void>();
       const promoted = Promise.withResolvers<void>();
-      const watch = planes.kv.watch(`h/t/${shop.id}/`, await planes.kv.head(), {
-        onBatch: ({ changes }) => {
-          for (const { key: changed, entry } of changes) {
-            if (entry === undefined) continue;
-            if (changed === tenantKey(shop.id as TenantId, 'node-liveness', primary)) {
-              const { status } = decodeRecord<NodeLiveness>(changed, entry.value);
-              if (status === 'failed') failed.resolve();
-            }
-            if (changed !== key) continue;
-            const { epoch, primaryNodeId } = decodeRecord<VolumeRecord>(changed, entry.value);
-            steps.push([epoch, primaryNodeId]);
-            if (epoch > 1) promoted.resolve();
-          }
-        },
-        onLost: (reason) => {
-          throw new Error(reason);
-        },
+      const watch = await storedUnder(`h/t/${shop.id}/`, (changed, value) => {
+        if (changed === tenantKey(shop.id as TenantId, 'node-liveness', primary)) {
+          const { status } = decodeRecord<NodeLiveness>(changed, value);
+          if (status === 'failed') failed.resolve();
+        }
+        if (changed !== key) return;
+        const { epoch, primaryNodeId } = decodeRecord<VolumeRecord>(changed, value);
+        steps.push([epoch, primaryNodeId]);
+        if (epoch > 1) promoted.resolve();
       });
-      const owner = await eventually(
-        'it has an owner',
-        () => planes.owner(shop.id),
-        (one) => one !== undefined,
-      );
-      if (owner === undefined) throw new Error('no owner');
+      const owner = await ownerOfShop();
       const session = decodeRecord<NodeSession>(
         primary,
         (await planes.kv.get(tenantKey(shop.id as TenantId, 'node-sessions', primary)))?.value ?? '',
@@ -166,28 +176,16 @@ describe.each(ENGINES)('a volume kept by %s under three control planes', (engine
       const key = tenantKey(shop.id as TenantId, 'volumes', id);
       const reached = Promise.withResolvers<void>();
       const epochs = new Map<number, Set<string | undefined>>();
-      const watch = planes.kv.watch(key, await planes.kv.head(), {
-        onBatch: ({ changes }) => {
-          for (const { key: changed, entry } of changes) {
-            if (entry === undefined || changed !== key) continue;
-            const { epoch, primaryNodeId, switchover } = decodeRecord<VolumeRecord>(changed, entry.value);
-            epochs.set(epoch, (epochs.get(epoch) ?? new Set()).add(primaryNodeId));
-            if (switchover?.step === step) reached.resolve();
-          }
-        },
-        onLost: (reason) => {
-          throw new Error(reason);
-        },
+      const watch = await storedUnder(key, (changed, value) => {
+        const { epoch, primaryNodeId, switchover } = decodeRecord<VolumeRecord>(changed, value);
+        epochs.set(epoch, (epochs.get(epoch) ?? new Set()).add(primaryNodeId));
+        if (switchover?.step === step) reached.resolve();
       });
-      const owner = await eventually(
-        'it has an owner',
-        () => planes.owner(shop.id),
-        (one) => one !== undefined,
-      );
+      const owner = await ownerOfShop();
       const moved = await shop.call('POST', `/api/v1/dvm/volumes/${id}/promote`, { node_id: to });
       expect([moved.status, moved.body.code]).toEqual([200, undefined]);
       await reached.promise;
-      await owner?.end('SIGKILL');
+      await owner.end('SIGKILL');
       const old = stage.nodeOf(primary);
       await eventually(
         'nothing writes it there',
@@ -210,7 +208,7 @@ describe.each(ENGINES)('a volume kept by %s under three control planes', (engine
       // An old primary that is kept by rsync cannot tell what the new one was made from, and keeps everything aside.
       if (engine === 'btrfs') expect(await cluster.events(shop, 'volume.diverged', id)).toEqual([]);
       process.stdout.write(`${engine}, owner killed while ${step}: ${written.length} lines, 0 lost\n`);
-      await owner?.start();
+      await owner.start();
       await stage.clean(name, id);
     },
     180_000,
