@@ -32,7 +32,9 @@ async function load(options: Options): Promise<Figure> {
 }
 
 let created = 0;
+const tenantOf = (connections: number): string => `conn-${connections}`;
 
+/** In a tenant of their own for each number of connections: one may not store more than 20,000. */
 function creates(url: string, connections: number, body: (name: string) => object): Promise<Figure> {
   return load({
     url: `${url}/api/v1/deployments`,
@@ -40,7 +42,11 @@ function creates(url: string, connections: number, body: (name: string) => objec
     requests: [
       {
         method: 'POST',
-        headers: { authorization: `Bearer ${BENCH_TOKEN}`, 'content-type': 'application/json' },
+        headers: {
+          authorization: `Bearer ${BENCH_TOKEN}`,
+          'content-type': 'application/json',
+          'x-tenant-id': tenantOf(connections),
+        },
         setupRequest: (request) => {
           created += 1;
           return { ...request, body: JSON.stringify(body(`web-${process.pid}-${created}`)) };
@@ -144,6 +150,8 @@ async function measure(
   const view = first.body as Record<string, unknown>;
   const figures = new Map<number, Figure>();
   for (const connections of CONNECTIONS) {
+    const tenant = await server.call('POST', '/api/v1/tenants', { slug: tenantOf(connections) });
+    if (tenant.status !== 201) throw new Error(JSON.stringify(tenant.body));
     const commit = bare
       ? await startChild(new URL('./support/bare-server.ts', import.meta.url), [
           'commit',

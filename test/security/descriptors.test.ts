@@ -15,7 +15,7 @@ import {
 } from '../support/harness/server-under-test.ts';
 
 const DESCRIPTORS = 300;
-const WAIT_MS = 2000;
+const WAIT_MS = 10_000;
 
 let dataDir: string;
 let plane: SpawnedControlPlane;
@@ -37,6 +37,7 @@ beforeAll(async () => {
   viewer = await tokenOf('shop', 'viewer');
   deployer = await tokenOf('bank', 'deployer');
   enrol = await tokenOf('bank', 'tenant-admin');
+  identity = await enrolNode();
 });
 afterAll(async () => {
   await plane.stop();
@@ -117,7 +118,6 @@ async function agentGetsIn(of: typeof identity): Promise<boolean> {
 }
 
 attack('viewer', 'event streams until the descriptors of the control plane run out', async () => {
-  identity = await enrolNode();
   const opened = new Set<{ destroy(): unknown }>();
   try {
     const statuses = await Promise.all(Array.from({ length: DESCRIPTORS }, () => openStream(viewer, opened)));

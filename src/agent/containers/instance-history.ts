@@ -77,3 +77,8 @@ export function isCrashLoop(endings: readonly Ending[], nowMs: number): boolean 
   if (first === undefined || last === undefined || endings.length < CRASH_LOOP_ENDINGS) return false;
   return nowMs - last.atMs <= 2 * (last.atMs - first.atMs) + SETTLED_MS;
 }
+
+/** What was started again since has not shown yet that it stays. */
+export function isFresh(ending: Ending | undefined, nowMs: number): boolean {
+  return ending !== undefined && nowMs - ending.atMs <= SETTLED_MS;
+}

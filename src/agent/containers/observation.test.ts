@@ -57,7 +57,10 @@ function seen(more: Partial<ObservationInput>): ReturnType<typeof observationOf>
 }
 
 const exited = { ...RUNNING, status: 'exited' as const, exitCode: 1 };
-const health = (status: 'healthy' | 'unhealthy', commandNotFound = false): ObservedContainer => ({
+const health = (
+  status: 'starting' | 'healthy' | 'unhealthy',
+  commandNotFound = false,
+): ObservedContainer => ({
   ...RUNNING,
   health: { status, failingStreak: 3, lastExitCode: 127, commandNotFound },
 });
@@ -182,6 +185,20 @@ describe('an observation', () => {
       'made, start failed',
       { containers: [{ ...RUNNING, status: 'created' }], history: failure('start', 'port_in_use') },
       { phase: 'failed', reason: 'port_in_use' },
+    ],
+    [
+      'started again, of how it ended before',
+      { containers: [health('starting')], history: endings({}), words: { cause: 'no such file', ranMs: 20 } },
+      {
+        phase: 'running',
+        message:
+          'in the run before, the container ended with exit code 1 after less than a second: `no such file`',
+      },
+    ],
+    [
+      'started again without a health check, for some seconds',
+      { containers: [RUNNING], history: endings({ atMs: 995_000 }) },
+      { phase: 'running', message: 'in the run before, the container ended with exit code 1' },
     ],
     ['ended', { containers: [exited] }, { phase: 'exited', exitCode: 1, reason: 'container_exited' }],
     [

@@ -4,7 +4,7 @@ import { instanceId } from '../../core/model/ids.ts';
 import type { ContainerPhase, InstanceObservation } from '../../core/model/instance.ts';
 import type { ContainerHealth, ContainerStatus } from '../engine/container.ts';
 import { optional } from '../../core/model/values.ts';
-import { type InstanceHistory, isCrashLoop, recentEndings } from './instance-history.ts';
+import { type InstanceHistory, isCrashLoop, isFresh, recentEndings } from './instance-history.ts';
 import type { ObservedContainer } from './observed-container.ts';
 import { currentContainer } from './plan.ts';
 import type { Words } from './last-words.ts';
@@ -103,7 +103,7 @@ function trouble(input: ObservationInput, seen: ObservedContainer | undefined): 
   if (seen === undefined) return lost(input);
   // What was ordered to stop and has is in no trouble.
   if (input.assigned?.wanted === 'stop' && PHASE_OF_STATUS[seen.status] === 'exited') return {};
-  return ended(input, seen) ?? unhealthy(input, seen) ?? paused(seen) ?? {};
+  return ended(input, seen) ?? unhealthy(input, seen) ?? paused(seen) ?? endedBefore(input, seen);
 }
 
 function lost({ assigned }: ObservationInput): Trouble {
@@ -143,6 +143,16 @@ function ended(input: ObservationInput, seen: ObservedContainer): Trouble | unde
     return { reason: one.reason === 'container_exited' ? 'crash_loop' : one.reason, message };
   }
   return PHASE_OF_STATUS[seen.status] === 'exited' ? one : undefined;
+}
+
+/** It runs, and has not shown yet that it stays: what is said of a rollout that fails in this moment. */
+function endedBefore({ history, nowMs, words }: ObservationInput, seen: ObservedContainer): Trouble {
+  const last = recentEndings(history, nowMs).at(-1);
+  const isWell = seen.health === undefined ? !isFresh(last, nowMs) : seen.health.status === 'healthy';
+  if (last === undefined || isWell) return {};
+  return {
+    message: `in the run before, ${endingTrouble(last, words?.unwell === true ? undefined : words).message}`,
+  };
 }
 
 /** How one run ended, for machines and for people. */

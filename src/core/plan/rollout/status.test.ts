@@ -124,20 +124,28 @@ describe('status of a deployment', () => {
     expect(model.status).toMatchObject({ phase: 'Progressing', running: 1, healthy: 1, updated: 1 });
   });
 
-  it('says of a rollout that failed in the moment between two ends that its program was started again', () => {
-    const model = new RolloutModel('checked');
-    model.apply('image-0', 1, { progressDeadline: '3s', onFailure: 'leave' });
-    model.step();
-    model.act();
-    for (const [id, { health: _health, ...seen }] of model.observations)
-      model.observations.set(id, { ...seen, phase: 'running', health: 'starting', restarts: 2 });
-    model.step();
-    model.nowMs += 4_000;
-    model.step();
-    expect(model.status?.message).toMatch(
-      /^the rollout failed, no progress within 3 s: instance ins-\d+ on n\d has ended and been started again 2 times$/,
-    );
-  });
+  it.each([
+    ['nothing', {}, ''],
+    ['how the run before ended', { message: 'in the run before, it ended' }, ': in the run before, it ended'],
+  ])(
+    'says of a rollout that failed between two ends that its program was started again, and %s',
+    (_what, told, said) => {
+      const model = new RolloutModel('checked');
+      model.apply('image-0', 1, { progressDeadline: '3s', onFailure: 'leave' });
+      model.step();
+      model.act();
+      for (const [id, { health: _health, ...seen }] of model.observations)
+        model.observations.set(id, { ...seen, phase: 'running', health: 'starting', restarts: 2, ...told });
+      model.step();
+      model.nowMs += 4_000;
+      model.step();
+      expect(model.status?.message).toMatch(
+        new RegExp(
+          `^the rollout failed, no progress within 3 s: instance ins-\\d+ on n\\d has ended and been started again 2 times${said}$`,
+        ),
+      );
+    },
+  );
 
   it('names a few failing instances and counts the rest', () => {
     const model = new RolloutModel('checked');

@@ -134,7 +134,7 @@ function startedAgain(states: readonly InstanceState[]): string {
     .slice(0, NAMED)
     .map(
       ({ record: { id, nodeId }, observation }) =>
-        `instance ${id} on ${nodeId} has ended and been started again ${times(observation?.restarts ?? 0)}`,
+        `instance ${id} on ${nodeId} has ended and been started again ${times(observation?.restarts ?? 0)}${observation?.message === undefined ? '' : `: ${observation.message}`}`,
     )
     .join('; ');
 }

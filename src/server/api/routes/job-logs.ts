@@ -61,6 +61,31 @@ function instanceOf(store: TenantStore, job: JobName, { run, attempt }: Chosen):
     )?.record;
 }
 
+function hasEnded(store: TenantStore, instance: InstanceRecord | undefined): boolean {
+  if (instance === undefined) return false;
+  return (
+    store.get('observations', idOf('observations', instance.deployment, instance.id))?.record.phase ===
+    'exited'
+  );
+}
+
+const LOOK_MS = 100;
+/** Then it is asked of the node: keeping it takes long there, or fails. */
+const KEPT_WITHIN_MS = 2_000;
+
+/** What has ended is kept within moments, and its container is removed then: a reader at the node would come too late. */
+async function keptSoon(
+  find: () => Promise<JobLog | undefined>,
+  ended: () => boolean,
+): Promise<JobLog | undefined> {
+  for (let waitedMs = 0; ended() && waitedMs < KEPT_WITHIN_MS; waitedMs += LOOK_MS) {
+    await pause(LOOK_MS);
+    const kept = await find();
+    if (kept !== undefined) return kept;
+  }
+  return undefined;
+}
+
 function keptLines({ text, dropped, problem }: JobLog, tail: number): readonly string[] {
   const lines = text.split('\n');
   if (lines.at(-1) === '') lines.pop();
@@ -104,14 +129,15 @@ async function logsNow(
   if (chosen === undefined) return waits ? undefined : send([], wanted.follow, '');
   if (isRejection(chosen)) return chosen;
   const { run, attempt } = chosen;
-  const kept = await store.getCold('job-logs', idOf('job-logs', ...jobLogSegments(name, run.id, attempt)));
-  if (kept !== undefined) return send(keptLines(kept.record, wanted.tail), wanted.follow, run.id);
+  const find = async (): Promise<JobLog | undefined> =>
+    (await store.getCold('job-logs', idOf('job-logs', ...jobLogSegments(name, run.id, attempt))))?.record;
+  const kept =
+    (await find()) ?? (await keptSoon(find, () => hasEnded(store, instanceOf(store, name, chosen))));
+  if (kept !== undefined) return send(keptLines(kept, wanted.tail), wanted.follow, run.id);
   const instance = instanceOf(store, name, chosen);
   if (instance !== undefined) return streamLogs(dispatch, request, [instance]);
   return waits && !isFinished(run) ? undefined : send([], wanted.follow, run.id);
 }
-
-const LOOK_MS = 200;
 
 /** A follower waits for the container of the run under way; a reader that does not follow gets an empty answer. */
 export async function jobLogs(
