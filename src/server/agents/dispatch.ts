@@ -17,6 +17,7 @@ import type { MeasuredUsage, Measurements } from '../runtime/measurements.ts';
 import type { VolumeSigns } from '../runtime/volume-signs.ts';
 import type { MaterialOptions } from './assignments/material.ts';
 import type { Stored } from '../store/collection.ts';
+import { idOf } from '../store/record-ids.ts';
 import type { Store } from '../store/store.ts';
 import type { AcmeSettings } from './ingress/ingress-map.ts';
 import { IngressReports } from './ingress/ingress-reports.ts';
@@ -37,6 +38,7 @@ import type { StoreLineage } from './assignments/store-lineage.ts';
 import { PlacedVolumes } from './assignments/placed-volumes.ts';
 import { Relay } from './volumes/relay.ts';
 import { Reports } from './reports/reports.ts';
+import { RestoredWork } from './reports/restored-work.ts';
 import { MaterialResolver } from './assignments/material-resolver.ts';
 import type { AgentSession } from './sessions/session.ts';
 import { SessionDirectory } from './sessions/session-directory.ts';
@@ -109,10 +111,21 @@ export interface OtherControlPlanes {
   addresses(): readonly string[];
 }
 
+function isWrittenElsewhere(
+  store: Store,
+  { identity: { tenantId, node } }: AgentSession,
+  volumeId: string,
+): boolean {
+  const record = store.forTenant(tenantId).get('volumes', idOf('volumes', volumeId))?.record;
+  return record !== undefined && record.primaryNodeId !== node;
+}
+
 /** The control plane's side of its agents. */
 export class Dispatch {
   readonly placed: PlacedInstances;
   readonly volumes: PlacedVolumes;
+  readonly #store: Store;
+  readonly #restoredWork: RestoredWork;
   readonly #clock: Clock;
   readonly #liveness: Liveness;
   readonly #volumeSigns: VolumeSigns;
@@ -143,6 +156,7 @@ export class Dispatch {
   constructor(options: DispatchOptions) {
     const { store, journal, log, credentials, others } = options;
     this.#others = others;
+    this.#store = store;
     this.#liveness = options.liveness;
     // First, so that the listeners below find it up to date with the change they receive.
     this.placed = new PlacedInstances(store.view);
@@ -177,6 +191,7 @@ export class Dispatch {
       rate: new KeyedRate(FAILURES, this.#clock),
       log,
     });
+    this.#restoredWork = new RestoredWork({ store, placed: this.placed, journal, events, log });
     this.#networks = new NetworkReports({ store, journal, events, log });
     this.#facts = new SessionFacts({ store, journal, events, log });
     this.#meshReports = new MeshReports({ store, journal, events, clock: this.#clock, log });
@@ -313,12 +328,27 @@ export class Dispatch {
     this.ingressTraffic.take(session, report);
     this.#facts.take(session, report);
     this.#volumeReports.take(session, report, heardMs);
-    if (report.beat === undefined || !this.volumes.holdsLease(tenantId, node)) return;
+    this.#restoredWork.take(session, report);
+    if (report.beat === undefined || !this.#mayWrite(session, report)) return;
     if (!this.#volumeSigns.mayLease(tenantId, node)) return;
     // Noted first: a lease that was perhaps not heard counts as one that was.
     this.#volumeSigns.leased(tenantId, node, heardMs);
     const repeat = this.#leases?.given(session);
     session.send({ type: 'lease', epoch, beat: report.beat, ...(repeat && { repeat }) });
+  }
+
+  /**
+   * A node that is held writes what it wrote before the store was put back, also what the store does not know of; but nothing that the
+   * store has another node write: a lease is the node's, not the volume's.
+   */
+  #mayWrite(session: AgentSession, { volumes = [] }: Report): boolean {
+    const { tenantId, node } = session.identity;
+    if (!this.#assignments.isHeld(session)) return this.volumes.holdsLease(tenantId, node);
+    const written = volumes.filter(({ role }) => role === 'primary');
+    return (
+      written.length > 0 &&
+      !written.some(({ volumeId }) => isWrittenElsewhere(this.#store, session, volumeId))
+    );
   }
 
   /** What the thread repeated counts as what the session gave. */

@@ -29,6 +29,7 @@ export function composeAdmission(
       warn: (details, message) => log.warn(details, message),
     }),
     clock,
+    startedMs: clock.monotonicMs(),
     ids,
     journal,
     clusters,

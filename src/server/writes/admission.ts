@@ -32,6 +32,8 @@ import type { SecretAdmission } from './secrets/credential-facts.ts';
 export interface Admission {
   readonly store: Store;
   readonly clock: Clock;
+  /** When this process began, on its monotonic clock; absent: long ago. */
+  readonly startedMs?: number;
   readonly ids: Ids;
   readonly journal: Journal;
   readonly clusters: TenantClusters;

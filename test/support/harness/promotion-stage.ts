@@ -52,9 +52,12 @@ export class PromotionStage {
     this.flow = new NodeFlow(plane);
   }
 
-  static async start(settings: Readonly<Record<string, string>> = {}): Promise<PromotionStage> {
+  static async start(
+    settings: Readonly<Record<string, string>> = {},
+    flags: readonly string[] = [],
+  ): Promise<PromotionStage> {
     return new PromotionStage(
-      await startControlPlane([], {
+      await startControlPlane(flags, {
         BERTH_AGENTS_SESSIONS_PER_SECOND: '500',
         BERTH_TIMERS_HEARTBEAT: `${BEAT_MS}ms`,
         BERTH_TIMERS_FAILED_AFTER: `${SPAN_MS}ms`,

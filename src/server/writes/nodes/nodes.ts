@@ -1,5 +1,7 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Warning } from '../../../core/model/announcement.ts';
 import type { NodeRecord } from '../../../core/model/node.ts';
+import { fencedAfterMs } from '../../../core/model/volume.ts';
 import { received } from '../../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../../core/rejections/reject.ts';
 import type { Rejection } from '../../../core/rejections/rejection.ts';
@@ -68,6 +70,23 @@ function stopsFirst(movable: DrainReport['movable']): readonly Warning[] {
   }));
 }
 
+/**
+ * After an older store was put back another node may have a lease that an earlier process gave, for a volume that this one orders to be
+ * written here. Orders wait until that has certainly ended; processes since then give none to such a node.
+ */
+async function leasesEnded(
+  { admission: { clock, startedMs } }: NodeAdmission,
+  tenant: TenantStore,
+  name: string,
+): Promise<void> {
+  if (startedMs === undefined) return;
+  if (tenant.get('nodes', idOf('nodes', name))?.record.ordersHeld === undefined) return;
+  const leased = tenant.list('volumes').filter(({ record }) => record.class === 'replicated');
+  const fencedMs = Math.max(0, ...leased.map(({ record }) => fencedAfterMs(record)));
+  const leftMs = startedMs + fencedMs - clock.monotonicMs();
+  if (leftMs > 0) await pause(leftMs);
+}
+
 const inMode = acceptedOf<(typeof NODES)[NodeMode]>();
 const silent = acceptedOf<Silent>();
 const deleted = acceptedOf<typeof NODES.remove>();
@@ -81,6 +100,7 @@ export async function setNodeMode(
 ): Promise<Outcome<(typeof NODES)[NodeMode]>> {
   const { admission } = nodes;
   const { tenant } = caller;
+  if (mode === 'uncordon') await leasesEnded(nodes, tenant, name);
   return commitAttempts(admission, caller, () => {
     const stored = tenant.get('nodes', idOf('nodes', name));
     if (stored === undefined) return nodeNotFound(name);
