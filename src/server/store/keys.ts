@@ -5,11 +5,13 @@ import { type TenantId, tenantId } from '../../core/model/ids.ts';
  *   h/g/<kind>/<id>            platform-wide records, held in memory
  *   h/t/<tenant>/<kind>/<id>   a tenant's live records, held in memory
  *   c/<tenant>/<kind>/<id>     a tenant's cold records (history, secret documents): read from the store when asked for
+ *   l/loading                  there while a restore or a migration writes the store: what is beside it is not whole
  * Hot keys share one prefix, so that one watch sees every hot key of a commit in one batch.
  * An id may have several segments joined with '/'; each segment is encoded, so no user text can leave its place. What they are is in
  * the kind's row of owners.ts; record-ids.ts is how everybody else makes and reads ids.
  */
 export const HOT_PREFIX = 'h/';
+export const LOADING_KEY = 'l/loading';
 const GLOBAL = 'h/g/';
 const TENANT = 'h/t/';
 

@@ -1,3 +1,4 @@
+import { optional } from '../../core/model/values.ts';
 import type { Config } from '../config.ts';
 import type { Kv } from './kv.ts';
 import { beginSqliteKv } from './sqlite/sqlite-kv.ts';
@@ -13,6 +14,8 @@ export async function openKv(
   config: Config['store'],
   dir: string,
   readFile: (path: string) => string,
+  /** Deadline of every call to etcd; absent: what requests can wait for. */
+  timeoutMs?: number,
 ): Promise<OpenedKv> {
   if (config.kind === 'sqlite') {
     const kv = await beginSqliteKv({ dir });
@@ -23,6 +26,7 @@ export async function openKv(
   const kv = await openEtcdKv({
     endpoints: config.endpoints,
     prefix: config.prefix,
+    ...optional('timeoutMs', timeoutMs),
     ...(config.user === undefined || password === undefined ? {} : { auth: { user: config.user, password } }),
     ...(config.ca === undefined
       ? {}

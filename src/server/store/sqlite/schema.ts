@@ -112,14 +112,18 @@ export function prepareWriter(db: DatabaseSync): void {
   db.exec('BEGIN IMMEDIATE');
   try {
     if (db.prepare(`SELECT 1 FROM sqlite_schema LIMIT 1`).get() === undefined) {
-      db.exec(tables);
-      db.prepare(replaceMeta).run(...metaRow(emptyMeta));
+      makeTables(db, emptyMeta);
     }
     db.exec('COMMIT');
   } catch (error) {
     db.exec('ROLLBACK');
     throw error;
   }
+}
+
+export function makeTables(db: DatabaseSync, meta: Meta): void {
+  db.exec(tables);
+  db.prepare(replaceMeta).run(...metaRow(meta));
 }
 
 export function prepareReader(db: DatabaseSync): void {
