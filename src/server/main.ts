@@ -1,17 +1,29 @@
 import { readFileSync } from 'node:fs';
 import pino from 'pino';
-import { messageOf } from '../core/model/values.ts';
-import { ConfigError, loadConfig } from './config.ts';
+import { loadConfig } from './config.ts';
 import { helpText } from './help.ts';
 import { lineTime, turnedLines } from './log-lines.ts';
+import { failureOf } from './recovery/failure.ts';
+import { unknownCommand } from './recovery/words.ts';
 import { startServer } from './server.ts';
 import { VERSION } from './version.ts';
 
-const EXIT_USAGE = 2;
 const STOP_DEADLINE_MS = 10_000;
+
+/** Commands beside the one that runs the control plane. They are loaded only when they are asked for. */
+async function runCommand(word: string, args: readonly string[]): Promise<void> {
+  const { RECOVERY_COMMANDS, runRecovery } = await import('./recovery/commands.ts');
+  if (!Object.hasOwn(RECOVERY_COMMANDS, word)) throw unknownCommand(word, Object.keys(RECOVERY_COMMANDS));
+  const stopping = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stopping.abort());
+  const say = (line: string): void => void process.stdout.write(`${line}\n`);
+  await runRecovery(word, { args, environment: process.env, say, signal: stopping.signal });
+}
 
 async function main(): Promise<void> {
   const args = process.argv.slice(2);
+  const [first = '', ...others] = args;
+  if (/^[a-z]/.test(first)) return await runCommand(first, others);
   if (args.includes('--help') || args.includes('-h')) {
     process.stdout.write(helpText());
     return;
@@ -51,7 +63,7 @@ async function main(): Promise<void> {
 }
 
 main().catch((error: unknown) => {
-  const text = messageOf(error);
-  process.stderr.write(`berth server: ${text}\n`);
-  process.exit(error instanceof ConfigError ? EXIT_USAGE : 1);
+  const { status, message } = failureOf(error);
+  process.stderr.write(`berth server: ${message}\n`);
+  process.exit(status);
 });

@@ -8,7 +8,7 @@ import { composeBase } from './compose/base.ts';
 import { addGauges } from './compose/gauges.ts';
 import { composeHttp, followCertificate } from './compose/http.ts';
 import type { Config } from './config.ts';
-import { untilDone } from './startup.ts';
+import { requireWholeStore, untilDone } from './startup.ts';
 import type { Store } from './store/store.ts';
 import { followStoredIds } from './stored-ids.ts';
 import { VERSION } from './version.ts';
@@ -51,6 +51,7 @@ export async function startServer({
 
   const waiting = (problem: string): void => log.warn({ problem }, 'waiting for the store');
   const load = async (): Promise<void> => {
+    await requireWholeStore(kv);
     await view.load();
     await followStoredIds(store, ids);
     await cluster.opened();

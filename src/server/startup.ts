@@ -3,7 +3,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { messageOf } from '../core/model/values.ts';
 import { ConfigError } from './config.ts';
 import type { MemoryBrake } from './memory-brake.ts';
-import { HOT_PREFIX } from './store/keys.ts';
+import { HOT_PREFIX, LOADING_KEY } from './store/keys.ts';
 import type { Kv } from './store/kv.ts';
 
 const FIRST_PAUSE_MS = 200;
@@ -24,6 +24,14 @@ export async function untilDone(
     }
     await delay(pause, undefined, { signal });
   }
+}
+
+/** What a restore or a migration left half-written is not served: it would be taken for all there is. */
+export async function requireWholeStore(kv: Kv): Promise<void> {
+  if ((await kv.get(LOADING_KEY)) === undefined) return;
+  throw new ConfigError(
+    'a restore or a migration into this store was cut off, so it is not whole: run it once more (it starts over), or name another prefix',
+  );
 }
 
 /** Beyond it the process would die without a message, in the middle of a collection. */

@@ -1,0 +1,50 @@
+import type { NodeRecord } from '../../core/model/node.ts';
+import type { VolumeRecord } from '../../core/model/volume.ts';
+import { parseHotKey } from '../store/keys.ts';
+import type { KvEntry } from '../store/kv.ts';
+import { decodeRecord, encodeRecord } from '../store/records.ts';
+
+/**
+ * What was given out after the backup was made is given to nobody else: every number that agents or clients compare continues above
+ * whatever it can have reached since.
+ */
+const SESSIONS = 1_000_000;
+const PROMOTIONS = 1_000_000;
+const COMMITS = 1_000_000_000;
+/** Revisions that a millisecond is worth: a store that went through etcd and back is above where it was, too. */
+const REVISIONS_PER_MS = 100;
+
+/** `ordersHeld.start` of a node whose store was restored. */
+export const RESTORED = 'restore';
+
+export function raisedHead(revision: number, nowMs: number): number {
+  return Math.max(revision + COMMITS, nowMs * REVISIONS_PER_MS);
+}
+
+/**
+ * A record as a restored store has it; undefined: it has none. Nodes are held, as their agents may have orders that the backup knows nothing
+ * of. Replicated volumes get another epoch, so that who was promoted since is an earlier primary like any other. Browser sessions end.
+ */
+export function raisedEntry(entry: KvEntry, revision: number, head: number): KvEntry | undefined {
+  const hot = parseHotKey(entry.key);
+  if (hot?.kind === 'sessions' && hot.tenantId === undefined) return undefined;
+  if (hot?.tenantId === undefined) return entry;
+  const changed = (record: object): KvEntry => ({
+    ...entry,
+    value: encodeRecord(record),
+    modRevision: head,
+  });
+  if (hot.kind === 'nodes') {
+    const node = decodeRecord<NodeRecord>(entry.key, entry.value);
+    return changed({
+      ...node,
+      sessionEpoch: node.sessionEpoch + SESSIONS,
+      schedulable: false,
+      ordersHeld: { start: RESTORED, revision },
+    } satisfies NodeRecord);
+  }
+  if (hot.kind !== 'volumes') return entry;
+  const volume = decodeRecord<VolumeRecord>(entry.key, entry.value);
+  if (volume.class !== 'replicated') return entry;
+  return changed({ ...volume, epoch: volume.epoch + PROMOTIONS } satisfies VolumeRecord);
+}

@@ -1,0 +1,114 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { instanceId } from '../../src/core/model/ids.ts';
+import { loadConfig } from '../../src/server/config.ts';
+import { makeBackup } from '../../src/server/recovery/backup.ts';
+import { restoreBackup } from '../../src/server/recovery/restore.ts';
+import { BEAT_MS, FENCED_MS, primary, PromotionStage, replica } from '../support/harness/promotion-stage.ts';
+import { dialVolumeAgent, type VolumeAgent, volumeOnce } from '../support/agents/volume-agent.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'berth-restored-'));
+const dataDir = (name: string): readonly string[] => ['--data-dir', join(folder, name)];
+const stages: PromotionStage[] = [];
+afterAll(async () => {
+  for (const stage of stages) await stage.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function started(name: string): Promise<PromotionStage> {
+  const stage = await PromotionStage.start({}, dataDir(name));
+  stages.push(stage);
+  return stage;
+}
+
+const leases = ({ agent }: VolumeAgent): number =>
+  agent.received.filter(({ type }) => type === 'lease').length;
+const orders = ({ agent }: VolumeAgent): number =>
+  agent.received.filter(({ type }) => type === 'assignment').length;
+
+describe('a backup that is restored under agents that live', () => {
+  it('holds them, lets no earlier lease write, tells what it lost, and orders under epochs that nobody had', async () => {
+    const first = await started('first');
+    const tenant = await first.plane.tenant('restored');
+    const one = await first.node(tenant, 'restored-1');
+    const two = await first.node(tenant, 'restored-2');
+    const id = await first.volume(tenant, 'data', [one, two]);
+    // A lease is a node's: for this volume the second has one all the time.
+    const other = await first.volume(tenant, 'other', [two, one]);
+    const passphrase = 'a passphrase of this test';
+    const signal = new AbortController().signal;
+    const to = join(folder, 'one.backup');
+    const config = loadConfig(dataDir('first'), {});
+    await makeBackup({ config, to, passphrase, signal, cost: 1024 });
+
+    // What the backup does not know: the copy has taken over.
+    one.die();
+    await volumeOnce(tenant.call, id, ({ epoch }) => epoch === 2);
+    two.volumes = [primary(id, 2), primary(other, 1)];
+    await first.close();
+    stages.length = 0;
+
+    const done = await restoreBackup({
+      config: loadConfig(dataDir('second'), {}),
+      from: to,
+      passphrase,
+      signal,
+    });
+    expect(done.nodes).toEqual(['restored-1', 'restored-2']);
+    const second = await started('second');
+    const beganMs = performance.now();
+    const call = second.plane.as(tenant.token);
+    const again = { id: tenant.id, call };
+    const dialled = async ({ identity }: VolumeAgent): Promise<VolumeAgent> => {
+      const agent = await dialVolumeAgent(second.flow, again, { ...identity, url: second.plane.url });
+      second.keep(agent);
+      agent.beatEvery(BEAT_MS);
+      return agent;
+    };
+    const [old, promoted] = [await dialled(one), await dialled(two)];
+    expect(old.agent.epoch).toBeGreaterThan(1_000_000);
+    old.volumes = [primary(id, 1), replica(other, 1, 1)];
+    promoted.volumes = [primary(id, 2), primary(other, 1)];
+    promoted.agent.send({
+      type: 'report',
+      epoch: promoted.agent.epoch,
+      generation: 1,
+      full: true,
+      observations: [
+        { id: instanceId('inst_later'), phase: 'running', containerId: 'c1', containerName: 'berth-later-1' },
+      ],
+      beat: 1_000,
+      volumes: promoted.volumes,
+    });
+    const told = await second.event(again, 'restored-2', 'node.not_in_store');
+    expect(told.details).toMatchObject({ unknown: ['berth-later-1'], volumes: [] });
+    expect((await second.event(again, 'restored-1', 'node.orders_held')).message).toContain(
+      'restored from a backup',
+    );
+
+    // Whom the store has write it goes on; who was promoted since does not.
+    const beat = old.report();
+    await old.lease(beat);
+    const before = leases(promoted);
+    promoted.report();
+    await old.lease(old.report());
+    expect([before, leases(promoted)]).toEqual([0, 0]);
+    expect([orders(old), orders(promoted)]).toEqual([0, 0]);
+
+    // Orders come when leases of before the restore have certainly ended.
+    expect((await call('POST', '/api/v1/nodes/restored-1/uncordon')).status).toBe(200);
+    expect(performance.now() - beganMs).toBeGreaterThanOrEqual(FENCED_MS - 500);
+    const ordered = await old.assignment(({ volumes }) => volumes !== undefined);
+    expect(ordered.volumes).toContainEqual(
+      expect.objectContaining({ id, role: 'primary', epoch: 1_000_001 }),
+    );
+    expect(leases(promoted)).toBe(0);
+    expect((await call('POST', '/api/v1/nodes/restored-2/uncordon')).status).toBe(200);
+    const demoted = await promoted.assignment(({ volumes }) => volumes !== undefined);
+    expect(demoted.volumes).toContainEqual(
+      expect.objectContaining({ id, role: 'replica', epoch: 1_000_001 }),
+    );
+  }, 60_000);
+});
