@@ -155,7 +155,7 @@ const BUGS: readonly Bug[] = [
   },
   {
     name: 'silence measured by the wall clock',
-    law: /^(liveness|convergence|brake)/,
+    law: /^(liveness|convergence|brake|orders)/,
     parts: {
       clock: (time) => ({ now: () => time.now(), monotonicMs: () => time.now().getTime() }),
     },

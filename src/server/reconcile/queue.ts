@@ -3,6 +3,8 @@ import type { Timers } from './timers.ts';
 export interface QueueOptions {
   /** Reconciles one key; a throw is a fault and is retried with back-off. */
   readonly work: (key: string) => Promise<void>;
+  /** Called when the keys of one turn of the event loop have been begun, each up to its first pause. */
+  readonly turned?: () => void;
   readonly onFault: (key: string, fault: unknown) => void;
   readonly timers: Timers;
   readonly concurrency?: number;
@@ -32,6 +34,8 @@ const STARTS_PER_TURN = 64;
 export class KeyedQueue {
   readonly #options: QueueOptions;
   readonly #waiting = new Set<string>();
+  /** Everything before it is gone; what is added comes behind it. */
+  #order = this.#waiting.values();
   /** Waiting keys that are heavy, kept apart so that a light one is found without a search. */
   readonly #heavy = new Set<string>();
   readonly #working = new Set<string>();
@@ -107,7 +111,12 @@ export class KeyedQueue {
   #pump(): void {
     this.#pumping = false;
     const limit = this.#options.concurrency ?? CONCURRENCY;
-    let started = 0;
+    this.#startHeavy(limit);
+    this.#startLight(limit);
+    this.#options.turned?.();
+  }
+
+  #startHeavy(limit: number): void {
     for (const key of this.#heavy) {
       if (this.#heavyWorking >= HEAVY_CONCURRENCY || this.#working.size >= limit) break;
       this.#heavy.delete(key);
@@ -120,18 +129,29 @@ export class KeyedQueue {
         if (this.#heavy.size > 0) this.#schedule();
       });
     }
-    for (const key of this.#waiting) {
+  }
+
+  #startLight(limit: number): void {
+    for (let started = 0; this.#waiting.size > 0; started += 1) {
       if (this.#working.size >= limit) return;
       if (started === STARTS_PER_TURN) {
         this.#schedule();
         return;
       }
-      started += 1;
+      const key = this.#next();
       this.#waiting.delete(key);
       this.#heavy.delete(key);
       this.#working.add(key);
       void this.#run(key);
     }
+  }
+
+  /** The first that waits. From where the last one was: a set begins with the places of all that were removed from it. */
+  #next(): string {
+    const next = this.#order.next();
+    if (next.done !== true) return next.value;
+    this.#order = this.#waiting.values();
+    return this.#next();
   }
 
   async #run(key: string): Promise<void> {

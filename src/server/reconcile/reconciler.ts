@@ -58,6 +58,7 @@ export abstract class Reconciler implements Controller {
     this.#queue = new KeyedQueue(
       {
         work: (key) => this.#work(requestOf(key)),
+        turned: () => this.turned(),
         onFault: (key, fault) => {
           deps.metrics.committed(name, 'fault');
           deps.log(problem, { key, fault: String(fault) });
@@ -78,6 +79,9 @@ export abstract class Reconciler implements Controller {
 
   /** Called only while this process owns the tenant's shard. */
   protected abstract reconcile(request: ReconcileRequest): Promise<void>;
+
+  /** What one turn of the event loop reconciles has been begun, each record up to its first pause. */
+  protected turned(): void {}
 
   /** Drops the in-memory state of the tenant, or of all. */
   protected forget(_tenantId?: TenantId): void {}

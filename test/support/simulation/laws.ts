@@ -76,16 +76,18 @@ export class SimulationLaws {
       const after = decodeRecord(key, value) as InstanceRecord;
       return [{ after, before: seen.get('instances', parsed.id)?.record }];
     });
+    const added = written.filter(({ before }) => before === undefined).length;
     for (const deployment of new Set(written.map(({ after }) => after.deployment))) {
       const stopped = written
         .filter(({ after }) => after.deployment === deployment && after.wanted === 'stop')
         .map(({ after }) => after.id);
-      this.#judgeStops(deployment, new Set(stopped), seen);
+      this.#judgeStops(deployment, new Set(stopped), seen, added);
     }
     for (const { after, before } of written) if (before === undefined) this.#judgePlace(after, seen);
   }
 
-  #judgeStops(name: string, stopped: ReadonlySet<string>, seen: TenantStore): void {
+  /** `added`: by the same commit, which has plans of others in it that were decided before. */
+  #judgeStops(name: string, stopped: ReadonlySet<string>, seen: TenantStore, added: number): void {
     const deployment = seen.get('deployments', idOf('deployments', name))?.record;
     if (stopped.size === 0 || deployment === undefined) return;
     const { replicas, update, volumes = [] } = deployment.spec;
@@ -102,7 +104,7 @@ export class SimulationLaws {
       .filter((record) => record.wanted === 'run' && isHealthy(record, seen));
     const left = healthy.filter(({ id }) => !stopped.has(id)).length;
     // At the quota an update goes on by stopping one instance at a time first, whatever the minimum is.
-    const least = Math.min(healthy.length, floor) - (isAtQuota(seen) ? 1 : 0);
+    const least = Math.min(healthy.length, floor) - (isAtQuota(seen, added) ? 1 : 0);
     this.#hold('health', left >= least, () => {
       return `${name}: ${healthy.length} healthy, ${left} left after stops, at least ${floor} wanted`;
     });
@@ -338,11 +340,11 @@ function isHealthy(record: InstanceRecord, seen: TenantStore): boolean {
 }
 
 /** As its control plane sees it: nothing more may be started. */
-function isAtQuota(seen: TenantStore): boolean {
+function isAtQuota(seen: TenantStore, added: number): boolean {
   const counted = seen
     .list('instances')
     .filter(
       ({ record }) => seen.get('node-liveness', idOf('node-liveness', record.nodeId))?.record.lost !== true,
     ).length;
-  return counted >= (seen.get('quota', 'quota')?.record.containers ?? Infinity);
+  return counted + added >= (seen.get('quota', 'quota')?.record.containers ?? Infinity);
 }

@@ -199,6 +199,16 @@ const spread = (world: World): Promise<void> => world.apply('web', { ...WEB, rep
 /** Every path of the controllers and the agent between an order and its end. */
 export const RECONCILE_PATHS: readonly ReconcilePath[] = [
   { name: 'create', stages: [{ act: web(WEB) }] },
+  {
+    name: 'create three at once',
+    stages: [
+      {
+        act: async (world) => {
+          await Promise.all(['api', 'db', 'web'].map((name) => world.apply(name, WEB)));
+        },
+      },
+    ],
+  },
   { name: 'update', setup: started, stages: [{ act: web({ image: 'shop/web:2' }) }] },
   { name: 'scale up', setup: started, stages: [{ act: web({ replicas: 4 }) }] },
   {

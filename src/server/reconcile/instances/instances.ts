@@ -15,10 +15,11 @@ import type { ViewChange } from '../../store/view.ts';
 import type { ControllerDeps } from '../controller.ts';
 import { addPlan, planTransaction } from './instance-commit.ts';
 import { type DeploymentSnapshot, firstSnapshot, readDeploymentSnapshot } from './deployment-snapshot.ts';
+import { JointCommits } from './joint-commits.ts';
 import { livenessMoved } from '../liveness-moved.ts';
 import { type ReconcileRequest, Reconciler } from '../reconciler.ts';
 
-/** While some are being written the next ones gather: a start places many deployments, each with a commit of its own. */
+/** While some are being written the next ones gather: a start places many deployments. */
 const COMMITS_AT_ONCE = 128;
 /** Of a record: its spec is held, parsed, until the commit is done. */
 const HEAVY_BYTES = 64 * 1024;
@@ -66,6 +67,7 @@ export class InstancesController extends Reconciler {
   readonly #arriving = new Set<InstanceId>();
   /** Deployments that are being stored with their first plan, by key; `again`: something changed meanwhile. */
   readonly #first = new Map<string, { readonly id: DeploymentId; again: boolean }>();
+  readonly #joint = new JointCommits((tenant, transaction) => this.commit(tenant, transaction));
 
   constructor(deps: ControllerDeps, settleMs?: number) {
     super(deps, {
@@ -89,6 +91,11 @@ export class InstancesController extends Reconciler {
   protected override forget(tenantId?: TenantId): void {
     if (tenantId === undefined) this.#memory.clear();
     else this.#memory.delete(tenantId);
+    this.#joint.forget(tenantId);
+  }
+
+  protected override turned(): void {
+    this.#joint.send();
   }
 
   protected override unplaced(tenantId: TenantId): Iterable<string> {
@@ -198,7 +205,7 @@ export class InstancesController extends Reconciler {
     let stored = false;
     try {
       const transaction = planTransaction(this.deps, snapshot, plan);
-      stored = transaction === undefined || (await this.commit(snapshot.tenant, transaction));
+      stored = transaction === undefined || (await this.#joint.commit(key, snapshot.tenant, transaction));
     } finally {
       end(stored);
     }

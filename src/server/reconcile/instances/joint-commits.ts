@@ -1,0 +1,124 @@
+import type { TenantId } from '../../../core/model/ids.ts';
+import { KvTooLargeError } from '../../store/kv.ts';
+import type { TenantStore } from '../../store/store.ts';
+import type { Transaction } from '../../store/transaction.ts';
+import { KeyedState } from '../reconciler.ts';
+
+/** etcd takes 128 writes and as many guards in one commit, and one guard is that of the tenant's shard. */
+const MOST_WRITES = 120;
+const MOST_GUARDS = 120;
+const MOST_PLANS = 32;
+const MOST_BYTES = 256 * 1024;
+
+interface Extent {
+  readonly writes: number;
+  readonly guards: number;
+  readonly bytes: number;
+}
+
+/** Plans of one tenant on their way into one commit. */
+class Joint {
+  readonly tenant: TenantStore;
+  /** That of the first, with the others included. */
+  readonly transaction: Transaction;
+  readonly keys: string[];
+  readonly stored = Promise.withResolvers<boolean>();
+  #extent: Extent;
+
+  constructor(tenant: TenantStore, key: string, transaction: Transaction) {
+    this.tenant = tenant;
+    this.transaction = transaction;
+    this.keys = [key];
+    this.#extent = extentOf(transaction);
+  }
+
+  /** False: it is full. */
+  take(key: string, transaction: Transaction): boolean {
+    const more = extentOf(transaction);
+    const writes = this.#extent.writes + more.writes;
+    const guards = this.#extent.guards + more.guards;
+    const bytes = this.#extent.bytes + more.bytes;
+    if (writes > MOST_WRITES || guards > MOST_GUARDS || bytes > MOST_BYTES) return false;
+    if (this.keys.length === MOST_PLANS) return false;
+    this.#extent = { writes, guards, bytes };
+    this.keys.push(key);
+    this.transaction.include(transaction.toCommit());
+    return true;
+  }
+}
+
+/**
+ * Plans that are made in one turn of the event loop share a commit, under all their guards: what a store does for a commit costs as
+ * much as what it does for some rows. Only plans of one tenant do, since a shard is guarded for one, and none waits for another: what
+ * there is when the turn ends is sent. If it is not stored, none of it is, and each is decided again and goes by itself.
+ */
+export class JointCommits {
+  readonly #commit: (tenant: TenantStore, transaction: Transaction) => Promise<boolean>;
+  readonly #open = new Map<TenantId, Joint>();
+  /** Were part of a commit that was not stored, perhaps because of another part of it. */
+  readonly #apart = new KeyedState<true>();
+
+  constructor(commit: (tenant: TenantStore, transaction: Transaction) => Promise<boolean>) {
+    this.#commit = commit;
+  }
+
+  /** False: a record changed since it was read, of this plan or of one beside it. `key` is that of the plan's deployment. */
+  commit(key: string, tenant: TenantStore, transaction: Transaction): Promise<boolean> {
+    if (this.#apart.has(key)) return this.#commitApart(key, tenant, transaction);
+    if (removes(transaction)) return this.#commit(tenant, transaction);
+    const open = this.#open.get(tenant.tenantId);
+    if (open?.take(key, transaction) === true) return open.stored.promise;
+    if (open !== undefined) void this.#send(open);
+    // Its handle is bound to the shard as it is now, and nothing of another turn comes to it.
+    const joint = new Joint(tenant, key, transaction);
+    this.#open.set(tenant.tenantId, joint);
+    return joint.stored.promise;
+  }
+
+  forget(tenantId?: TenantId): void {
+    this.#apart.forget(tenantId);
+  }
+
+  /** To be called when the turn ends, without a pause: nothing has changed then since the plans were made. */
+  send(): void {
+    if (this.#open.size === 0) return;
+    const joints = [...this.#open.values()];
+    this.#open.clear();
+    for (const joint of joints) void this.#send(joint);
+  }
+
+  /** What throws stays apart: it would fail others again and again. */
+  async #commitApart(key: string, tenant: TenantStore, transaction: Transaction): Promise<boolean> {
+    const ok = await this.#commit(tenant, transaction);
+    this.#apart.delete(key);
+    return ok;
+  }
+
+  async #send({ tenant, transaction, keys, stored }: Joint): Promise<void> {
+    const part = (): void => {
+      if (keys.length > 1) for (const key of keys) this.#apart.set(key, true);
+    };
+    try {
+      const ok = await this.#commit(tenant, transaction);
+      if (!ok) part();
+      stored.resolve(ok);
+    } catch (fault) {
+      part();
+      // Of a store that is set to take less: nothing was stored, and nothing is wrong.
+      if (keys.length > 1 && fault instanceof KvTooLargeError) stored.resolve(false);
+      else stored.reject(fault);
+    }
+  }
+}
+
+/** On a full disk a store takes what gives back space, and must not take other plans for its sake. */
+function removes(transaction: Transaction): boolean {
+  return (transaction.toCommit().deletes ?? []).length > 0;
+}
+
+function extentOf(transaction: Transaction): Extent {
+  const { guards = [], puts = [], deletes = [] } = transaction.toCommit();
+  let bytes = 0;
+  for (const { key, value } of puts) bytes += key.length + value.length;
+  return { writes: puts.length + deletes.length, guards: guards.length, bytes };
+}
