@@ -5,6 +5,10 @@ import { checkBindSource } from './containers/bind-roots.ts';
 import { Binds } from './containers/binds.ts';
 import { ConfigFiles } from './containers/config-files.ts';
 import type { Egress } from './networks/egress.ts';
+import { Cleaner, type CleaningSettings } from './cleaning/cleaner.ts';
+import { CleaningNews } from './cleaning/cleaning-news.ts';
+import { ImageQuestions } from './cleaning/image-questions.ts';
+import { PulledImages } from './cleaning/pulled-images.ts';
 import { CreationCheck } from './engine/creation-check.ts';
 import type { Engine, EngineInfo } from './engine/engine.ts';
 import { endIngress, Ingress } from './ingress/ingress.ts';
@@ -12,7 +16,9 @@ import { ChangedFacts } from './session/changed-facts.ts';
 import { ClockSkew } from './session/clock-skew.ts';
 import type { Identity } from './session/identity.ts';
 import { type Log } from './log.ts';
-import { Loop } from './containers/loop.ts';
+import { LastOrders } from './last-orders.ts';
+import { ALONE_AFTER_MS, Loop } from './containers/loop.ts';
+import { OfflineNews } from './containers/offline-news.ts';
 import { MESH_RELAY_PATH } from '../core/protocol/mesh-frame.ts';
 import { ArrivingMap } from './mesh/arriving-map.ts';
 import { MeshDevice } from './mesh/device.ts';
@@ -52,6 +58,7 @@ export interface AgentOptions {
   readonly dataDir: string;
   readonly volumeEngines: readonly VolumeEngine[];
   readonly copyIntervalMs: number;
+  readonly cleaning: CleaningSettings;
   readonly version: string;
   readonly log: Log;
   readonly onFirstWelcome: (facts: NodeFacts) => void;
@@ -79,6 +86,12 @@ export class Agent {
   readonly #meter: UsageMeter;
   readonly #creation: CreationCheck;
   readonly #volumes: Volumes;
+  readonly #orders: LastOrders;
+  readonly #offline: OfflineNews;
+  readonly #pulled: PulledImages;
+  readonly #imageQuestions: ImageQuestions;
+  readonly #cleaner: Cleaner;
+  readonly #cleaned = new CleaningNews();
   #info: EngineInfo;
   #facts: NodeFacts;
   #cannotReceive: readonly string[] = [];
@@ -87,6 +100,9 @@ export class Agent {
   constructor(options: AgentOptions) {
     const { engine, info, identity, key, log } = options;
     this.#options = options;
+    this.#orders = new LastOrders(options.dataDir, log);
+    this.#offline = new OfflineNews(log);
+    this.#pulled = new PulledImages(options.dataDir, log);
     this.#info = info;
     this.#creation = new CreationCheck({
       engine,
@@ -95,8 +111,23 @@ export class Agent {
       onChange: () => this.#reporter.nodeChanged(),
       log,
     });
-    this.#facts = this.#nodeFacts();
     const send = (message: AgentMessage): boolean => this.#session.send(message);
+    this.#imageQuestions = new ImageQuestions(send);
+    this.#cleaner = new Cleaner({
+      engine,
+      pulled: this.#pulled,
+      settings: options.cleaning,
+      rootDir: () => this.#info.rootDir,
+      wanted: () => new Set([...this.#loop.wantedImages, ...this.#volumes.preparedImages]),
+      ask: (images) => this.#imageQuestions.ask(images),
+      onRemoved: (removed, cause) => {
+        this.#loop.imageRemoved(removed.image);
+        this.#cleaned.removed(removed, cause);
+      },
+      onConditions: () => this.#reporter.nodeChanged(),
+      log,
+    });
+    this.#facts = this.#nodeFacts();
     this.#session = new Session({
       identity,
       key,
@@ -164,7 +195,18 @@ export class Agent {
       meshNetwork: async () => await this.#mesh?.network(),
       nameAnswers: (name) => this.#mesh?.answers(name),
       drainsUntilMs: (id, orderedMs) => this.#mesh?.drainsUntilMs(id, orderedMs),
-      onAssigned: ({ volumes = [] }) => this.#volumes.assign(volumes),
+      onAssigned: (assignment) => {
+        const { owner } = this.#loop.state;
+        if (owner !== undefined) this.#orders.keep(owner, assignment);
+        this.#volumes.assign(assignment.volumes ?? []);
+      },
+      ordersKept: () => this.#orders.settled(),
+      onPulled: async (image) => {
+        const { id } = await engine.inspectImage(image);
+        await this.#pulled.pulled(image, id);
+        this.#cleaner.wake();
+      },
+      offline: this.#offline,
       send,
       onChange: (id) => {
         this.#reporter.changed(id);
@@ -192,6 +234,8 @@ export class Agent {
         ingress: () => this.#ingress?.routes(),
         traffic: () => this.#ingress?.traffic() ?? [],
         facts: () => this.#changedFacts(),
+        offline: () => this.#offline.take(),
+        cleaned: () => this.#cleaned.take(),
         volumes: () => this.#volumes.observations(),
         onBeat: (beat) => this.#volumes.leases.sent(beat),
       },
@@ -233,6 +277,7 @@ export class Agent {
         if (this.#ingress === undefined) throw new Error('this node serves no ingress');
         return await this.#ingress.revoke(host);
       },
+      clean: (dryRun) => this.#cleaner.clean(dryRun),
       renewMeshKey: async () => {
         const publicKey = await this.#mesh?.renewKeyNow();
         if (publicKey === undefined)
@@ -248,11 +293,20 @@ export class Agent {
     const stop = new AbortController();
     const all = AbortSignal.any([signal, stop.signal]);
     this.#meter.run(all);
-    await Promise.all([this.#volumes.load(), this.#binds.load(), this.#options.egress.run(all)]);
+    this.#cleaner.run(all);
+    await Promise.all([
+      this.#volumes.load(),
+      this.#binds.load(),
+      this.#pulled.load(),
+      this.#options.egress.run(all),
+    ]);
     if (this.#ingress === undefined) await endIngress(this.#options.dataDir, this.#options.log);
     const looping = this.#loop.run(all);
+    const recall = setTimeout(() => void this.#recall(all), ALONE_AFTER_MS);
     const farewell = await this.#session.run(signal);
     stop.abort();
+    clearTimeout(recall);
+    if (farewell !== undefined) await this.#orders.forget();
     this.#creation.end();
     this.#mesh?.end();
     this.#ingress?.end();
@@ -269,6 +323,7 @@ export class Agent {
       ...(hostPorts === undefined ? {} : { hostPorts }),
       ...this.#problems(),
       ...optional('notReady', this.#creation.problem),
+      ...this.#conditions(),
       ...(this.#meshEndpoint && { mesh: this.#meshEndpoint }),
       ...optional('ingress', this.#ingress?.lastFacts),
     };
@@ -288,12 +343,18 @@ export class Agent {
     return problems.length === 0 ? {} : { problems };
   }
 
+  #conditions(): Pick<NodeFacts, 'conditions'> {
+    const { conditions } = this.#cleaner;
+    return conditions.length === 0 ? {} : { conditions };
+  }
+
   /** Of what may change while a session lasts: what the control plane was told in its `hello` no longer holds. */
   #changedFacts(): Report['facts'] {
     const [mesh, ingress] = [this.#mesh?.lastEndpoint, this.#ingress?.lastFacts];
     return this.#changed.of({
       ...this.#problems(),
       ...optional('notReady', this.#creation.problem),
+      ...this.#conditions(),
       ...optional('mesh', mesh),
       ...optional('ingress', ingress),
     });
@@ -309,14 +370,35 @@ export class Agent {
     // The last known facts; that the engine is away is in the report.
     this.#info = await engine.info({ deadlineMs: INFO_DEADLINE_MS }).catch(() => this.#info);
     this.#facts = this.#nodeFacts();
-    const { problems, notReady, mesh, ingress } = this.#facts;
+    const { problems, notReady, conditions, mesh, ingress } = this.#facts;
     this.#changed.begin({
       ...optional('problems', problems),
       ...optional('notReady', notReady),
+      ...optional('conditions', conditions),
       ...optional('mesh', mesh),
       ...optional('ingress', ingress),
     });
     return this.#facts;
+  }
+
+  /** The machine has started, and no control plane answers: what may run without one runs as it was last ordered. */
+  async #recall(signal: AbortSignal): Promise<void> {
+    const { log } = this.#options;
+    const orders = await this.#orders.read();
+    if (orders === undefined || this.#welcomed || signal.aborted) return;
+    if (this.#session.wasRefused) {
+      log.warn('the control plane refuses this node: nothing is started by its last orders');
+      return;
+    }
+    const { owner, assignment, map } = orders;
+    const { instances, volumes = [] } = assignment;
+    this.#offline.recalled(instances.length, volumes.length);
+    this.#volumes.recall(volumes);
+    this.#loop.recall(owner, assignment);
+    if (map === undefined) return;
+    this.#mesh?.begin(owner);
+    this.#ingress?.begin();
+    this.#takeMap(map);
   }
 
   #begin(welcome: Welcome): void {
@@ -328,6 +410,7 @@ export class Agent {
     this.#mesh?.begin(owner);
     this.#ingress?.begin();
     this.#volumes.begin();
+    this.#imageQuestions.begin(welcome.answersImages === true ? welcome.epoch : undefined);
     this.#reporter.begin(welcome.epoch, welcome.heartbeatMs);
     this.#meter.every(welcome.usageMs);
     log.info('session with the control plane', { epoch: welcome.epoch, tenant: welcome.tenantSlug });
@@ -339,6 +422,7 @@ export class Agent {
     this.#loop.end();
     this.#networks.end();
     this.#ingress?.lost();
+    this.#imageQuestions.lost();
     this.#reporter.end();
     this.#streams.end();
   }
@@ -355,8 +439,11 @@ export class Agent {
         if (this.#loop.assign(message)) this.#networks.assign(message);
         return;
       case 'mesh':
-      case 'mesh-change':
-        return this.#takeMap(this.#arriving.take(message));
+      case 'mesh-change': {
+        const map = this.#arriving.take(message);
+        if (map !== undefined) this.#orders.keepMap(map);
+        return this.#takeMap(map);
+      }
       case 'lease':
         this.#volumes.lease(message).catch((error: unknown) => {
           this.#options.log.error('a lease could not be recorded', { problem: messageOf(error) });
@@ -366,6 +453,8 @@ export class Agent {
         return this.#loop.condemn(message);
       case 'resolved':
         return this.#loop.answer(message);
+      case 'images-needed':
+        return this.#imageQuestions.answer(message);
       case 'ingressMaterial':
         return this.#ingress?.answer(message);
       case 'request':

@@ -5,8 +5,10 @@ import { LABEL_DOMAIN, NODE_LABELS } from '../core/model/labels.ts';
 import { isMachineAddress, parseAddress } from '../core/model/ipv4.ts';
 import { MESH_PORT } from '../core/model/mesh.ts';
 import { portRange } from '../core/model/port-ranges.ts';
+import { parseDuration } from '../core/model/quantity.ts';
 import { withoutTrailing } from '../core/model/text-end.ts';
 import { FLAGS, type Flag, type FlagName } from './flags.ts';
+import type { CleaningSettings } from './cleaning/cleaner.ts';
 import { SAVED_FLAGS, type SavedSettings } from './saved-settings.ts';
 import { VOLUME_ENGINES } from './volumes/names.ts';
 import { LOG_LEVELS, type LogLevel } from './log.ts';
@@ -36,6 +38,7 @@ export interface AgentConfig {
   /** Absent: the first that works. */
   readonly volumeEngine: string | undefined;
   readonly copyIntervalMs: number;
+  readonly cleaning: CleaningSettings;
   readonly logLevel: LogLevel;
   readonly warnings: readonly string[];
   /** For the next starts. */
@@ -185,6 +188,7 @@ function toConfig(given: Given, hostname: string): Omit<AgentConfig, 'saved' | '
     ...ingressOf(one('ingress') ?? 'off', one('mesh')),
     volumeEngine: volumeEngine(one('volume-engine')),
     copyIntervalMs: copyInterval(one('volume-copy-interval') ?? '1s'),
+    cleaning: cleaningOf(one('clean-disk') ?? '80,70', one('clean-unused') ?? '720h'),
     logLevel: logLevel(one('log-level') ?? 'info'),
     warnings: labels.flatMap(([key]) => labelWarning(key)),
   };
@@ -320,6 +324,30 @@ function copyInterval(text: string): number {
   if (!(seconds >= 1 && seconds <= 60))
     throw new Problem(`--volume-copy-interval ${text}: expected 1s to 60s`);
   return seconds * 1000;
+}
+
+const LEAST_UNUSED_MS = 3_600_000;
+
+function cleaningOf(disk: string, unused: string): CleaningSettings {
+  return { ...diskOf(disk), ...unusedOf(unused) };
+}
+
+function diskOf(text: string): Pick<CleaningSettings, 'disk'> {
+  if (text === 'off') return {};
+  const [from, to] = (/^(\d{1,3}),(\d{1,3})$/.exec(text) ?? []).slice(1).map(Number);
+  if (from === undefined || to === undefined || to < 1 || from <= to || from > 100)
+    throw new Problem(
+      `--clean-disk ${text}: expected two percentages, the second one lower, e.g. 80,70, or off`,
+    );
+  return { disk: { from, to } };
+}
+
+function unusedOf(text: string): Pick<CleaningSettings, 'unusedMs'> {
+  if (text === 'off') return {};
+  const unusedMs = parseDuration(text);
+  if (unusedMs === undefined || unusedMs < LEAST_UNUSED_MS)
+    throw new Problem(`--clean-unused ${text}: expected a time of 1h or more, e.g. 720h, or off`);
+  return { unusedMs };
 }
 
 function absolute(flag: FlagName, path: string): string {

@@ -112,6 +112,18 @@ export const FLAGS = [
     help: 'How often the copies of a replicated volume are brought up to date: 1s (default) to 60s.',
   },
   {
+    name: 'clean-disk',
+    value: 'PERCENTS',
+    variable: 'BERTH_AGENT_CLEAN_DISK',
+    help: 'FROM,TO: when the disk of the engine is FROM percent full, images that this agent pulled and nobody needs are removed, the longest unused first, until it is below TO percent. Default: 80,70. off: none is removed for room.',
+  },
+  {
+    name: 'clean-unused',
+    value: 'TIME',
+    variable: 'BERTH_AGENT_CLEAN_UNUSED',
+    help: 'Such images are removed after so long without use, however much room there is, e.g. 720h (default); at least 1h. off: none is removed for its age.',
+  },
+  {
     name: 'log-level',
     value: 'LEVEL',
     variable: 'BERTH_AGENT_LOG_LEVEL',
@@ -157,9 +169,10 @@ DESCRIPTION
         node n1 ready: docker 20.10, 4 CPU, 7.6 GiB, country=DE
 
     Later starts need no arguments: the flags --engine, --label, --bind-root,
-    --host-ports, --metadata, --mesh, --advertise-address, --ingress, --volume-engine
-    and --volume-copy-interval are remembered. Given again, a flag takes the place of
-    the remembered one, as does its variable; an empty value (--label=) takes it away.
+    --host-ports, --metadata, --mesh, --advertise-address, --ingress, --volume-engine,
+    --volume-copy-interval, --clean-disk and --clean-unused are remembered. Given again,
+    a flag takes the place of the remembered one, as does its variable; an empty value
+    (--label=) takes it away.
 
     Containers outlive the agent: while it is stopped, restarted or without
     connection they keep running.
@@ -172,6 +185,10 @@ FILES
     DATA-DIR/node.key        its private key, mode 0600; never leaves the machine
     DATA-DIR/binds           folders of the host that containers mount, held by the agent
     DATA-DIR/bound           what it starts again by itself: containers with binds
+    DATA-DIR/orders.json     the last orders, by which it starts containers again when the
+                             machine starts and no control plane answers
+    DATA-DIR/mesh-map.json   the tenant's network as it was told last, for the same
+    DATA-DIR/images.json     images that it pulled: only these may be removed
     DATA-DIR/ingress         of Caddy: its socket, logs of access and errors, keys and
                              certificates that it got by ACME, mode 0600
     DATA-DIR/volumes         the bytes of volumes, one folder each; watchdog.log tells

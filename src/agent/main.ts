@@ -113,6 +113,7 @@ async function runAgent(config: AgentConfig): Promise<number> {
     dataDir: config.dataDir,
     volumeEngines,
     copyIntervalMs: config.copyIntervalMs,
+    cleaning: config.cleaning,
     identity,
     key,
     labels: config.labels,

@@ -18,6 +18,8 @@ export const SAVED_FLAGS = [
   'ingress',
   'volume-engine',
   'volume-copy-interval',
+  'clean-disk',
+  'clean-unused',
 ] as const satisfies readonly FlagName[];
 
 export type SavedSettings = Partial<Record<(typeof SAVED_FLAGS)[number], readonly string[]>>;

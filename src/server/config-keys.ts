@@ -211,6 +211,14 @@ export const CONFIG_KEYS = [
     description: 'Largest value of replicas.',
   },
   {
+    path: 'nodes.keptImages',
+    type: 'integer',
+    default: 3,
+    minimum: 0,
+    description:
+      'How many images before the present one a clean-up of nodes leaves for a rollback of each deployment; at most 7 are known.',
+  },
+  {
     path: 'containers.memory',
     type: 'string',
     default: PLATFORM_CONTAINER_DEFAULTS.memory,

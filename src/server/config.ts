@@ -311,6 +311,8 @@ export interface Config {
     readonly defaultRequest: DefaultRequest;
   };
   readonly containerDefaults: ContainerDefaults;
+  /** Of each deployment: how many images before the present one stay on nodes. */
+  readonly keptImages: number;
   readonly acme: { readonly directory: string; readonly email?: string; readonly ca?: string };
   readonly network: NetworkPrefixes & { readonly relayBytesPerSecond: number };
   readonly rateLimit: { readonly perSecond: number; readonly burst: number };
@@ -556,6 +558,7 @@ export function loadConfig(args: readonly string[], environment: NodeJS.ProcessE
         memoryBytes: memoryOf('quotas.defaultRequest.memory', setting('quotas.defaultRequest.memory')),
       },
     },
+    keptImages: setting('nodes.keptImages'),
     containerDefaults: acceptedDefaults({
       memory: setting('containers.memory'),
       pids: setting('containers.pids'),

@@ -198,6 +198,71 @@ describe('reports', () => {
     expect(tenant.get('observations', idOf('observations', 'gone', instance.id))).toBeUndefined();
   });
 
+  it('of what was done without a control plane, and of removed images, become events of what is of that node', async () => {
+    const { agent } = await flow.connected('offline-1', shop);
+    const instance = await flow.placed(shop, 'offline', 'offline-1');
+    const waiting = ['ins_elses', instance.id].map((instanceId) => ({
+      instanceId,
+      reason: 'volume_not_ready',
+      message: 'waits for its lease',
+    }));
+    agent.send({
+      type: 'report',
+      epoch: agent.epoch,
+      generation: 1,
+      full: true,
+      observations: [],
+      offline: { started: [instance.id, 'ins_elses'], stopped: [], waiting },
+      cleaned: [{ cause: 'disk', images: [{ image: 'reg.test/a:1', bytes: 2 ** 20 }] }],
+    });
+    const { body } = await eventually(
+      () => shop.call('GET', '/api/v1/events?subject=offline-1'),
+      (answer) => answer.body.some(({ kind }: { kind: string }) => kind === 'node.cleaned'),
+    );
+    const of = (wanted: string) => body.find(({ kind }: { kind: string }) => kind === wanted);
+    expect(of('node.started_offline').details).toEqual({
+      started: [instance.id],
+      stopped: [],
+      waiting: [waiting[1]],
+    });
+    expect(of('node.started_offline').message).toContain('waits for its lease');
+    expect(of('node.cleaned')).toMatchObject({
+      message: expect.stringContaining('removed images (1, 1 MiB), e.g. reg.test/a:1'),
+      details: { cause: 'disk', images: [{ image: 'reg.test/a:1', bytes: 2 ** 20 }] },
+    });
+  });
+
+  it('of images that are not used are answered with those that are needed, of the same tenant only', async () => {
+    await deploy(shop.call, 'imaged', { image: 'localhost:1/shop/imaged:9.0.0', replicas: 0 });
+    const { agent } = await flow.connected('images-1', shop);
+    const { agent: other } = await flow.connected('images-2', bank);
+    const store = plane.store.forTenant(shop.id as TenantId);
+    const digests = ['0', '1', '2', '3', '4'].map((digit) => `sha256:${digit.repeat(64)}`);
+    const image = 'localhost:1/shop/imaged:9.0.0';
+    const seenImages = digests.map((digest, at) => ({ image, digest, version: 9 - at }));
+    const stored = store.get('deployments', idOf('deployments', 'imaged'));
+    if (stored === undefined) throw new Error('no deployment');
+    const record = { ...stored.record, imageDigest: digests[0] ?? '', seenImages };
+    await store.commit(store.transaction().put('deployments', stored.id, record));
+    const pinned = digests.map((digest) => `localhost:1/shop/imaged@${digest}`);
+    const images = [...pinned, 'localhost:1/shop/imaged:1.0.0', 'localhost:1/shop/unknown:1.0.0'];
+    for (const one of [agent, other])
+      one.send({ type: 'ask-images', epoch: one.epoch, requestId: 'r1', images });
+    const { needed } = await agent.next('images-needed');
+    expect(needed.map((one) => one.image)).toEqual([
+      ...pinned.slice(0, 4),
+      // By its tag: which version it was is not known.
+      'localhost:1/shop/imaged:1.0.0',
+    ]);
+    expect(needed.map(({ why }) => why)[1]).toBe('deployment imaged may be rolled back to it');
+    expect((await other.next('images-needed')).needed).toEqual([]);
+    // Of a session that is over.
+    agent.send({ type: 'ask-images', epoch: agent.epoch - 1, requestId: 'r2', images });
+    agent.send({ type: 'ask', epoch: agent.epoch, instanceIds: [] });
+    await agent.next('verdict');
+    expect(agent.received.some(({ type }) => type === 'images-needed')).toBe(false);
+  });
+
   it('of an engine that does not answer become events, once', async () => {
     const { agent } = await flow.connected('engine-1', shop);
     const report = {

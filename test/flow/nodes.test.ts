@@ -151,6 +151,7 @@ describe('enrolment', () => {
       volumeEngines: [],
       features: [],
       problems: [],
+      conditions: [],
       reason: 'its agent has not connected yet',
       lastSeenAt: null,
     });

@@ -146,6 +146,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   'node show': { valid: ['nowhere'], missing: 'node_not_found', wrong: format('nowhere') },
   'node cordon': { valid: ['nowhere'], missing: 'node_not_found' },
   'node uncordon': { valid: ['nowhere'], missing: 'node_not_found' },
+  'node clean': { valid: ['nowhere'], missing: 'node_not_found', wrong: format('nowhere') },
   'node rotate-key': { valid: ['nowhere'], missing: 'node_not_found' },
   'volume promote': { valid: ['nothing', 'nowhere'], missing: 'volume_not_found' },
   'node drain': { valid: ['nowhere'], missing: 'node_not_found' },

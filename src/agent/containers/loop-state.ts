@@ -29,6 +29,8 @@ export class LoopState {
   owner: Ownership | undefined;
   /** An assignment of this session has arrived: the agent knows what is wanted. */
   synced = false;
+  /** What is assigned is of an earlier run of the agent, and no session has confirmed it. */
+  recalled = false;
 
   historyOf(instanceId: string): InstanceHistory {
     return this.history.get(instanceId) ?? NO_HISTORY;
@@ -48,6 +50,13 @@ export class LoopState {
     this.synced = false;
   }
 
+  /** No session has come: it goes by what an earlier run of the agent was told. */
+  recall(owner: Ownership, { instances }: Assignment): void {
+    this.owner = owner;
+    this.recalled = true;
+    for (const instance of instances) this.assigned.set(instance.id, instance);
+  }
+
   /** False: an older one than that which is in force. */
   assign({ generation, instances }: Assignment, nowMs = performance.now()): boolean {
     if (this.synced && generation < this.generation) return false;
@@ -64,6 +73,7 @@ export class LoopState {
     for (const id of this.history.keys()) if (!this.assigned.has(id)) this.history.delete(id);
     this.generation = generation;
     this.synced = true;
+    this.recalled = false;
     return true;
   }
 

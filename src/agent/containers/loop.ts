@@ -14,6 +14,7 @@ import { LastWords } from './last-words.ts';
 import { Notes } from './notes.ts';
 import { observationOf, type ObservationInput } from './observation.ts';
 import { type EndedRun, Observer } from './observe.ts';
+import type { OfflineNews } from './offline-news.ts';
 import type { Ownership } from './own-labels.ts';
 import {
   disconnectedDueMs,
@@ -28,6 +29,7 @@ import {
   RESOLVED_FRESH_MS,
 } from './plan.ts';
 import { type Material, MaterialClient, SessionLostError } from './material-client.ts';
+import { planRecalled, type RecalledPlan } from './recalled.ts';
 import type { InstanceStep } from './step.ts';
 import { EXECUTORS, prepareImage, type Workbench } from './steps.ts';
 import type { LocalPlace } from '../mesh/local-health.ts';
@@ -35,7 +37,7 @@ import type { InstanceObservation } from '../../core/model/instance.ts';
 
 const MAX_KNOWN_IMAGES = 1_000;
 /** Without a session for so long, it goes by what it remembers: one that comes at once brings newer orders. */
-const ALONE_AFTER_MS = 5_000;
+export const ALONE_AFTER_MS = 5_000;
 
 export interface LoopOptions {
   readonly engine: Engine;
@@ -51,6 +53,11 @@ export interface LoopOptions {
   readonly nameAnswers: NonNullable<NodeView['nameAnswers']>;
   /** Before anything is done by it. */
   readonly onAssigned: (assignment: Assignment) => void;
+  /** Resolves when what is assigned is on disk: what was stopped must not be started by older orders. */
+  readonly ordersKept: () => Promise<void>;
+  readonly onPulled: Workbench['onPulled'];
+  /** What is started, and what waits, while there is no control plane. */
+  readonly offline: OfflineNews;
   readonly send: (message: AgentMessage) => boolean;
   /** The report of this instance may have changed. */
   readonly onChange: (instanceId: string) => void;
@@ -65,9 +72,8 @@ export interface LoopOptions {
 
 /**
  * Brings the node to what is assigned. Each instance goes its own way, one step after the other; all share the gates.
- * Woken by assignments, by the engine's events and by a pass every ten seconds, and idle otherwise. Without a session the
- * loop rests: nothing is made or stopped on old orders, and the engine's restart policy keeps running what runs; what has
- * none is kept running here (`planDisconnected`).
+ * Woken by assignments, by the engine's events and by a pass every ten seconds, and idle otherwise. Without a session
+ * nothing is made on old orders: what ran and is down is started (`planRecalled`; with binds, `planDisconnected`).
  */
 export class Loop {
   readonly observer: Observer;
@@ -133,6 +139,12 @@ export class Loop {
     this.#epoch = epoch;
   }
 
+  /** No session has come since the agent began: it goes by what it was told before. */
+  recall(owner: Ownership, assignment: Assignment): void {
+    this.state.recall(owner, assignment);
+    for (const id of this.state.assigned.keys()) this.#lanes.wake(id);
+  }
+
   /** The session is gone. */
   end(): void {
     this.#epoch = undefined;
@@ -142,7 +154,8 @@ export class Loop {
     this.#material.clear();
     this.#refusals.clear();
     this.#lanes.forgetTimers();
-    for (const id of this.#options.binds.instanceIds) this.#lanes.wake(id);
+    for (const id of new Set([...this.#options.binds.instanceIds, ...this.state.assigned.keys()]))
+      this.#lanes.wake(id);
   }
 
   /** False: it is older than that which is in force, and nothing of it is an order. */
@@ -206,6 +219,16 @@ export class Loop {
       ({ wanted, container }) =>
         wanted === 'run' && container.mounts.some((mount) => mount.volumeId === volumeId),
     );
+  }
+
+  /** References that orders name or that are being pulled: before the first orders, anything may be wanted. */
+  get wantedImages(): ReadonlySet<string> {
+    const assigned = [...this.state.assigned.values()].flatMap(({ container }) => container?.image ?? []);
+    return new Set([...assigned, ...this.#pulls.keys()]);
+  }
+
+  imageRemoved(image: string): void {
+    this.state.images.delete(image);
   }
 
   /** Throws with why it is not here. */
@@ -346,7 +369,34 @@ export class Loop {
     const record = this.#options.binds.record(instanceId);
     const lonely = this.#lonelyView();
     if (lonely === undefined) return undefined;
-    return (record && planDisconnected(lonely, record)) ?? this.#nextAlone(lonely, instanceId);
+    if (record !== undefined) return planDisconnected(lonely, record) ?? this.#nextAlone(lonely, instanceId);
+    const plan = this.#planRecalled(lonely, instanceId);
+    return plan?.kind === 'step' ? plan.step : this.#nextAlone(lonely, instanceId);
+  }
+
+  #planRecalled(
+    { nowMs, fromMs, containers, history, volume }: DisconnectedView,
+    instanceId: string,
+  ): RecalledPlan | undefined {
+    const { assigned, owner, recalled } = this.state;
+    const instance = assigned.get(instanceId);
+    if (instance === undefined || owner === undefined) return undefined;
+    const { engineKind, offline } = this.#options;
+    const plan = planRecalled(
+      {
+        nowMs,
+        fromMs,
+        engineKind,
+        installId: owner.installId,
+        containers,
+        history,
+        volume,
+        areRecalled: recalled,
+      },
+      instance,
+    );
+    if (recalled) offline.planned(instance, plan);
+    return plan;
   }
 
   #nextAlone({ nowMs, containers, history, volume }: DisconnectedView, instanceId: string) {
@@ -378,9 +428,11 @@ export class Loop {
       material: this.#material,
       pulls: this.#pulls,
       refusals: this.#refusals,
+      onPulled: this.#options.onPulled,
       network: this.#network,
       meshNetwork,
       send,
+      ordersKept: this.#options.ordersKept,
       epoch: this.#epoch ?? 0,
     };
   }
@@ -402,6 +454,8 @@ export class Loop {
     this.#options.log.debug('step', { step: kind, instance: instanceId });
     try {
       await execute(step, bench);
+      if (this.#epoch === undefined && this.state.recalled && kind !== 'healthcheckNow')
+        this.#options.offline.took(instanceId, kind);
       const history = this.state.historyOf(instanceId);
       if (history.failure?.step === kind) this.state.history.set(instanceId, withoutFailure(history));
     } catch (error) {
@@ -440,8 +494,11 @@ export class Loop {
 
   #disconnectedDueMs(instanceId: string): number | undefined {
     const record = this.#options.binds.record(instanceId);
-    const view = record === undefined ? undefined : this.#lonelyView();
-    return record === undefined || view === undefined ? undefined : disconnectedDueMs(view, record);
+    const view = this.#lonelyView();
+    if (view === undefined) return undefined;
+    if (record !== undefined) return disconnectedDueMs(view, record);
+    const plan = this.#planRecalled(view, instanceId);
+    return plan?.kind === 'later' ? plan.atMs : undefined;
   }
 
   #dropStaleMaterial(instanceId: string): void {

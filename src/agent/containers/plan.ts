@@ -306,8 +306,8 @@ function isCheckDue(view: NodeView, instanceId: string, container: AssignedConta
 }
 
 /** Undefined: Docker runs checks on its own. */
-function checkAtMs(
-  view: NodeView,
+export function checkAtMs(
+  view: Pick<NodeView, 'engineKind' | 'history'>,
   instanceId: string,
   { healthCheck }: AssignedContainer,
 ): number | undefined {
@@ -319,7 +319,7 @@ function checkAtMs(
 const RESTART_BACK_OFF = { baseMs: 100, capMs: 60_000 };
 
 /** What the engine's restart policy leaves down is started again here, at the engine's own pace. */
-function restartAtMs(view: Pick<NodeView, 'history' | 'nowMs'>, instanceId: string): number {
+export function restartAtMs(view: Pick<NodeView, 'history' | 'nowMs'>, instanceId: string): number {
   const endings = recentEndings(view.history.get(instanceId) ?? NO_HISTORY, view.nowMs);
   const last = endings.at(-1);
   return last === undefined ? -Infinity : last.atMs + backOffMs(endings.length, RESTART_BACK_OFF);

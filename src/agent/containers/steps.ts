@@ -51,11 +51,14 @@ export interface Workbench {
   readonly pulls: Map<string, Promise<void>>;
   /** Pulls that a registry refused, by image, with the credential in memory: a corrected one is tried at once. */
   readonly refusals: Map<string, PullRefusal>;
+  /** An image is here that was not before. */
+  readonly onPulled: (image: string) => Promise<void>;
   /** The network that is being made, for all that need it. */
   readonly network: { made: Promise<void> | undefined };
   /** Of the tenant's mesh; undefined: this node does not take part. Throws while it is being set up. */
   readonly meshNetwork: () => Promise<ContainerNetwork | undefined>;
   readonly send: (message: AgentMessage) => boolean;
+  readonly ordersKept: () => Promise<void>;
   readonly epoch: number;
 }
 
@@ -136,8 +139,11 @@ export const EXECUTORS: Executors = {
     });
   },
 
-  stop: async ({ instanceId, containerId }, { engine, observer, state, binds }) => {
-    if (state.assigned.get(instanceId)?.wanted !== 'run') await binds.forget(instanceId);
+  stop: async ({ instanceId, containerId }, { engine, observer, state, binds, ordersKept }) => {
+    if (state.assigned.get(instanceId)?.wanted !== 'run') {
+      await binds.forget(instanceId);
+      await ordersKept();
+    }
     await orGone(observer, containerId, async () => {
       const before = observer.get(containerId);
       await engine.stop(containerId, stopGraceS(before ?? {}));
@@ -260,6 +266,7 @@ function startPull(image: string, bench: Workbench, credentials: Credentials): P
   const { pulls } = bench;
   const pull = credentials()
     .then((known) => pullUnlessRefused(image, known, bench))
+    .then(() => bench.onPulled(image))
     .finally(() => pulls.delete(image));
   pulls.set(image, pull);
   return pull;

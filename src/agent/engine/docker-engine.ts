@@ -25,7 +25,7 @@ import { engineInfo } from './engine-info.ts';
 import { optional } from '../../core/model/values.ts';
 import { fields, list, text } from './fields.ts';
 import { pullProgress, registryAuth } from './image-pull.ts';
-import { exactReference, imageName, imageState } from './image-reference.ts';
+import { exactReference, imageName, imageState, listedImage } from './image-reference.ts';
 import { jsonValues } from './json-stream.ts';
 import { checkResults, deliveredValues, lastWords, LINES_READ, redactedLines } from './last-words.ts';
 import { redact } from './redact.ts';
@@ -97,6 +97,11 @@ export class DockerEngine implements port.Engine {
   async inspectImage(image: string, options: port.CallOptions = {}): Promise<port.ImageState> {
     const segments = ['images', imageName(image), 'json'];
     return imageState(image, (await this.#connection.call({ ...options, method: 'GET', segments })).body);
+  }
+
+  async listImages(options: port.CallOptions = {}): Promise<readonly port.EngineImage[]> {
+    const answer = await this.#connection.call({ ...options, method: 'GET', segments: ['images', 'json'] });
+    return list(answer.body).map(listedImage);
   }
 
   async removeImage(image: string, options: port.CallOptions = {}): Promise<void> {

@@ -16,6 +16,9 @@ export interface Engine {
   pull(image: string, options?: PullOptions): Promise<void>;
   imageExists(image: string, options?: CallOptions): Promise<boolean>;
   inspectImage(image: string, options?: CallOptions): Promise<ImageState>;
+  /** Whoever brought them. */
+  listImages(options?: CallOptions): Promise<readonly EngineImage[]>;
+  /** The name goes, and with its last name the image; one that a container was made from is an `EngineConflictError`. */
   removeImage(image: string, options?: CallOptions): Promise<void>;
 
   /** Idempotent. A network of that name with other settings or labels is an `EngineConflictError`: it is not ours. */
@@ -146,6 +149,15 @@ export interface ImageState {
   readonly platform: string;
   /** As the image says it; absent: root. */
   readonly user?: string;
+}
+
+export interface EngineImage {
+  readonly id: string;
+  readonly tags: readonly string[];
+  /** `repository@sha256:…` */
+  readonly digests: readonly string[];
+  /** With layers that it may share with others. */
+  readonly bytes: number;
 }
 
 export interface NetworkSpec {

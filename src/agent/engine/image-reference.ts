@@ -1,7 +1,7 @@
-import type { ImageState } from './engine.ts';
+import type { EngineImage, ImageState } from './engine.ts';
 import { UnsafeSpecError } from './errors.ts';
 import { optional } from '../../core/model/values.ts';
-import { type Fields, fields, list, nonEmpty, text } from './fields.ts';
+import { type Fields, fields, list, nonEmpty, number, text } from './fields.ts';
 
 const REFERENCE =
   /^(?<repository>[a-zA-Z0-9][a-zA-Z0-9._-]*(?::\d{1,5}(?=\/))?(?:\/[a-zA-Z0-9][a-zA-Z0-9._-]*)*)(?<tag>:[\w][\w.-]{0,127})?(?<digest>@sha256:[0-9a-f]{64})?$/;
@@ -32,6 +32,23 @@ export function imageState(image: string, body: unknown): ImageState {
     ...optional('digest', repositoryDigest(image, list(top['RepoDigests']))),
     platform: platform(top),
     ...optional('user', text(fields(top['Config'])['User']) || undefined),
+  };
+}
+
+/** From `GET /images/json`. What has no name is written as `<none>`. */
+export function listedImage(body: unknown): EngineImage {
+  const top = fields(body);
+  const id = text(top['Id']) ?? '';
+  const names = (key: string): readonly string[] =>
+    list(top[key]).flatMap((name) => {
+      const found = nonEmpty(name);
+      return found === undefined || found.includes('<none>') ? [] : found;
+    });
+  return {
+    id: id.startsWith('sha256:') ? id : `sha256:${id}`,
+    tags: names('RepoTags'),
+    digests: names('RepoDigests'),
+    bytes: Math.max(0, number(top['Size']) ?? 0),
   };
 }
 

@@ -1,6 +1,7 @@
 import {
   ANCHORS_FEATURE,
   CHANNELS_FEATURE,
+  CLEANING_FEATURE,
   CREDENTIAL_FEATURE,
   INSTANCES_FEATURE,
   RELAY_PROOF_FEATURE,
@@ -31,6 +32,7 @@ export type NodeFacts = Pick<
   | 'hostPorts'
   | 'problems'
   | 'notReady'
+  | 'conditions'
   | 'mesh'
   | 'ingress'
 >;
@@ -50,6 +52,7 @@ export const AGENT_FEATURES: readonly string[] = [
   SEAL_FEATURE,
   PREPARE_FEATURE,
   INSTANCES_FEATURE,
+  CLEANING_FEATURE,
 ];
 
 export function nodeFacts(

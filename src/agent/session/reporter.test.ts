@@ -26,6 +26,8 @@ const source: ReportSource = {
   ingress: () => routes,
   traffic: () => [],
   facts: () => undefined,
+  offline: () => undefined,
+  cleaned: () => undefined,
   volumes: () => [],
   onBeat: () => undefined,
 };

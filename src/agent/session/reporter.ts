@@ -37,6 +37,10 @@ export interface ReportSource {
   traffic(): readonly RouteTraffic[];
   /** Undefined: as the session's `hello` said. */
   facts(): Report['facts'];
+  /** What was done by old orders before the session; once. */
+  offline(): Report['offline'];
+  /** Images that were removed since the last report. */
+  cleaned(): Report['cleaned'];
   volumes(): readonly VolumeObservation[];
   /** This report is about to be sent. */
   onBeat(beat: number): void;
@@ -170,6 +174,8 @@ export class Reporter {
     this.#routesSent = routes;
     const traffic = this.#source.traffic();
     const facts = this.#source.facts();
+    const offline = this.#source.offline();
+    const cleaned = this.#source.cleaned();
     const failures = this.#source.failures();
     this.#flushedMs = performance.now();
     this.#volumesDue = false;
@@ -189,6 +195,8 @@ export class Reporter {
       ...(routesDue && { ingress: { routes } }),
       ...(traffic.length === 0 ? {} : { traffic }),
       ...(facts === undefined ? {} : { facts }),
+      ...(offline === undefined ? {} : { offline }),
+      ...(cleaned === undefined ? {} : { cleaned }),
       beat: this.#beat,
       volumes: this.#source.volumes(),
     });

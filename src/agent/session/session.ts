@@ -12,6 +12,7 @@ import {
   type Credential,
   type Credit,
   type Farewell,
+  type ImagesNeeded,
   type IngressMaterial,
   type Lease,
   type MeshChange,
@@ -49,6 +50,7 @@ export type SessionMessage =
   | Lease
   | Verdict
   | Resolved
+  | ImagesNeeded
   | IngressMaterial
   | StreamRequest
   | Credit
@@ -94,6 +96,7 @@ export class Session {
   /** Tried when the other is refused. */
   #otherToken: string | undefined;
   #swaps = 0;
+  #wasRefused = false;
   #socket: WebSocket | undefined;
   #welcome: Welcome | undefined;
   /** In memory: a restarted agent trusts the control plane. */
@@ -120,6 +123,11 @@ export class Session {
   /** The newest one that is on disk. */
   get token(): string {
     return this.#token;
+  }
+
+  /** A control plane answered that it does not know this node's token, and none has taken it since. */
+  get wasRefused(): boolean {
+    return this.#wasRefused;
   }
 
   get bufferedBytes(): number {
@@ -232,6 +240,7 @@ export class Session {
     } else if (message.type === 'welcome') {
       silence.setLimit(message.silenceMs);
       this.#welcome = message;
+      this.#wasRefused = false;
       if (this.#addresses.learn(message.servers ?? [])) this.#options.onServers?.(this.#addresses.learned);
       this.#learn(message.anchors ?? []);
       handlers.onWelcome(message);
@@ -260,6 +269,7 @@ export class Session {
 
   /** The store may have been put back to before the last renewal; or a person brought a join token. */
   async #refused(): Promise<void> {
+    this.#wasRefused = true;
     if (this.#otherToken !== undefined) {
       [this.#token, this.#otherToken] = [this.#otherToken, this.#token];
       this.#swaps += 1;

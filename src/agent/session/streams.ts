@@ -48,6 +48,8 @@ export interface StreamSource {
   readonly revokeCertificate: (host: string) => Promise<object>;
   /** Announces another key for the mesh; throws with why not. */
   readonly renewMeshKey: () => Promise<object>;
+  /** Images that nobody needs are removed, or named. */
+  readonly clean: (dryRun: boolean) => Promise<object>;
   readonly log: Log;
 }
 
@@ -135,6 +137,10 @@ export class Streams {
     }
     if (operation.kind === 'certificate-revoke') {
       await pipe.write({ value: await this.#source.revokeCertificate(operation.host) });
+      return undefined;
+    }
+    if (operation.kind === 'clean') {
+      await pipe.write({ value: await this.#source.clean(operation.dryRun) });
       return undefined;
     }
     if (operation.kind === 'mesh-key-renew') {

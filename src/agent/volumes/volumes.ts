@@ -65,6 +65,8 @@ export class Volumes {
   readonly #receiving = new Set<string>();
   readonly #preparations: Preparations;
   readonly #reported = new Map<string, string>();
+  /** Replicated ones of the last orders, without a session: another node may have taken over. */
+  readonly #leaseless = new Set<string>();
   #measuring: NodeJS.Timeout | undefined;
   #link: LeaseLink | undefined;
   #synced = false;
@@ -102,8 +104,21 @@ export class Volumes {
     this.leases.begin();
   }
 
+  /**
+   * By the last orders, without a session: a volume that lives on this node alone is mounted, because no other node can have it. Whether a
+   * replicated one was given to another node only the control plane knows.
+   */
+  recall(orders: readonly AssignedVolume[]): void {
+    for (const order of orders) {
+      if (order.role !== 'primary' || order.type !== 'volume') continue;
+      if (order.class !== 'ephemeral') this.#leaseless.add(order.id);
+      else if (!this.#kept.has(order.id)) this.#keep(order);
+    }
+  }
+
   assign(orders: readonly AssignedVolume[]): void {
     this.#synced = true;
+    this.#leaseless.clear();
     const named = new Set(orders.map(({ id }) => id));
     // What is no longer assigned stays on disk and is no longer reported.
     for (const [id, kept] of this.#kept) {
@@ -181,14 +196,18 @@ export class Volumes {
         kept.wake();
   }
 
-  mountState(volumeId: string): MountState {
-    return (
-      this.#kept.get(volumeId)?.mountState() ?? {
-        kind: 'waits',
-        reason: 'volume_not_ready',
-        message: `volume ${volumeId} is not assigned to this node`,
-      }
+  /** Of volumes that are about to come here. */
+  get preparedImages(): readonly string[] {
+    return [...this.#kept.values()].flatMap(({ order }) =>
+      order.role === 'replica' ? (order.prepare ?? []) : [],
     );
+  }
+
+  mountState(volumeId: string): MountState {
+    const message = this.#leaseless.has(volumeId)
+      ? `volume ${volumeId} is replicated and waits for its lease, which only the control plane gives`
+      : `volume ${volumeId} is not assigned to this node`;
+    return this.#kept.get(volumeId)?.mountState() ?? { kind: 'waits', reason: 'volume_not_ready', message };
   }
 
   async measureNow(volumeId: string): Promise<VolumeMeasurement> {

@@ -13,6 +13,7 @@ import { listCommand } from '../record-commands.ts';
 import { outputFormat, structuredText } from '../output.ts';
 import { describeNode } from './describe-node.ts';
 import { addCommand } from './node-add.ts';
+import { cleanCommand } from './node-clean.ts';
 import { drainCommand } from './node-drain.ts';
 
 const NAME: Parameter = { term: '<name>', description: 'The node.' };
@@ -165,6 +166,7 @@ export const node: CommandBody = {
     ),
     modeCommand('uncordon', 'Take instances again', 'Ends a cordon or a drain.', 'takes instances again'),
     drainCommand,
+    cleanCommand,
     rotateKeyCommand,
     deleteCommand,
   ],

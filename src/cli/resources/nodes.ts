@@ -57,7 +57,7 @@ export const nodes: Resource<Node> = {
     },
     { header: 'LABELS', cell: labelsOf, wide: true },
     ageOf((one) => one.lastSeenAt, 'SEEN'),
-    field('MESSAGE', (one) => one.reason),
+    field('MESSAGE', (one) => one.reason ?? one.conditions?.[0]?.message),
   ],
 };
 

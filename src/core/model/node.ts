@@ -4,6 +4,16 @@ import type { MeshEndpoint } from './mesh.ts';
 
 export type NodeStatus = 'ready' | 'failed';
 
+/** What a machine runs out of. */
+export const NODE_CONDITIONS = ['disk', 'memory', 'pids'] as const;
+export type NodeConditionKind = (typeof NODE_CONDITIONS)[number];
+
+export interface NodeCondition {
+  readonly kind: NodeConditionKind;
+  /** With what to do, for a person. */
+  readonly message: string;
+}
+
 export interface NodeCapacity {
   readonly cpu: number;
   readonly memoryBytes: number;
@@ -43,6 +53,8 @@ export interface NodeRecord {
   readonly problems?: readonly string[];
   /** Why its engine makes no containers, and what to do about it, as the agent found out; absent: nothing is known against it. */
   readonly notReady?: string;
+  /** What its machine runs out of: nothing new is placed there. Absent: nothing. */
+  readonly conditions?: readonly NodeCondition[];
   /** How it takes part in the mesh of its tenant; absent: it does not. */
   readonly mesh?: MeshEndpoint;
   /** How it serves the ingress of its tenant; absent: it does not. */

@@ -18,6 +18,7 @@ it.each([
   ['the end of a network', NETWORKS.remove, DEPLOYERS],
   ['ways between nodes, and what they serve', NODES.read, ALL],
   ['another key of a node', NODES.rotateKey, ADMINS],
+  ['a clean-up of a node', NODES.clean, ADMINS],
   ['a revoked certificate', INGRESS.revoke, ADMINS],
 ])('%s is for these roles', (_what, { permission }, roles) => {
   expect(rolesThatMay([permission].flat()).toSorted()).toEqual(roles);

@@ -2,6 +2,7 @@ import { container } from '../contract/answers/deployment.ts';
 import {
   claimReleased,
   node,
+  nodeCleaned,
   nodeEnrolled,
   nodeKey,
   nodeMode,
@@ -134,6 +135,26 @@ export const NODES = {
     },
     codes: ['node_not_found', 'idempotency_key_conflict', 'header_invalid'],
     success: { status: 200, description: 'The node with movable and blocked instances.', answer: nodeMode },
+  }),
+  clean: operation({
+    method: 'POST',
+    path: '/api/v1/nodes/{name}/clean',
+    summary: 'Remove the images of a node that Berth pulled and nobody needs',
+    tag: 'Nodes',
+    permission: 'nodes.manage',
+    tenant: 'credential',
+    query: {
+      dryRun: {
+        description: 'Answer what would be removed and what would stay, and change nothing.',
+        schema: { type: 'boolean', default: false },
+      },
+    },
+    codes: ['node_not_found', 'agent_unreachable', 'agent_outdated'],
+    success: {
+      status: 200,
+      description: 'What was removed, and what stays with why. Every removal is told by an event, too.',
+      answer: nodeCleaned,
+    },
   }),
   rotateKey: operation({
     method: 'POST',

@@ -1,6 +1,7 @@
 import type { InstanceId } from '../model/ids.ts';
 import { FAILURE_LINES } from '../model/kept-failure.ts';
 import { parseAddress, parseCidr } from '../model/ipv4.ts';
+import { NODE_CONDITIONS } from '../model/node.ts';
 import { portRange } from '../model/port-ranges.ts';
 import { branded, listOf, type Message, message, optional } from '../schema/message-shape.ts';
 import { amount, count, integer, name, reason, text, textUpTo, humanText } from './field-shapes.ts';
@@ -16,6 +17,8 @@ const MAX_RANGES = 64;
 const MAX_PROBLEMS = 8;
 const MAX_COPIES = 256;
 const MAX_IMAGES = 256;
+/** Of one question. */
+export const MAX_ASKED_IMAGES = 500;
 const MAX_ADDRESSES = 16;
 const MAX_ROUTES = 256;
 const MAX_PEERS = 1_024;
@@ -23,6 +26,8 @@ const MAX_PEERS = 1_024;
 const MAX_VALUE_PARTS = 50_000;
 
 const nodeName = textUpTo(64);
+/** Of an image; people read it. */
+const imageName = { ...textUpTo(512), fits: /^[\x21-\x7e]+$/ } as const;
 const id = textUpTo(128);
 const problem = message({ type: 'object', fields: { reason, message: humanText } });
 
@@ -51,6 +56,12 @@ const meshEndpoint = message({
   },
 });
 
+/** What the machine runs out of: nothing new is placed here. Absent: nothing. */
+const conditions = listOf(
+  { type: 'object', fields: { kind: { type: 'string', values: NODE_CONDITIONS }, message: humanText } },
+  NODE_CONDITIONS.length,
+);
+
 const hello = message({
   type: 'object',
   fields: {
@@ -76,6 +87,7 @@ const hello = message({
     problems: optional(listOf(humanText, MAX_PROBLEMS)),
     /** Why its engine makes no containers, for a person: nothing new is placed here. */
     notReady: optional(humanText),
+    conditions: optional(conditions),
     /** How it takes part in the mesh of its tenant; absent: it does not, and `problems` say why. */
     mesh: optional(meshEndpoint),
     /** It serves the ingress of its tenant; absent: it does not. */
@@ -117,6 +129,33 @@ const observation = message({
     /** On the tenant's network. */
     address: optional(textUpTo(15)),
     ports: optional(listOf({ type: 'object', fields: { container: integer, host: integer } }, MAX_PORTS)),
+  },
+});
+
+const MAX_OFFLINE = 500;
+
+/** What an agent did by its last orders after a start without a control plane. In the first report after it, once. */
+const offline = message({
+  type: 'object',
+  fields: {
+    started: listOf(textUpTo(64), MAX_OFFLINE),
+    /** A stop that was ordered and had not ended. */
+    stopped: listOf(textUpTo(64), MAX_OFFLINE),
+    waiting: listOf(
+      { type: 'object', fields: { instanceId: textUpTo(64), reason, message: humanText } },
+      MAX_OFFLINE,
+    ),
+  },
+});
+
+const MAX_CLEANED = 50;
+
+/** Images that a node removed to make room, each once: the next report after it. */
+const cleaned = message({
+  type: 'object',
+  fields: {
+    cause: { type: 'string', values: ['asked', 'disk', 'age'] },
+    images: listOf({ type: 'object', fields: { image: imageName, bytes: count } }, MAX_CLEANED),
   },
 });
 
@@ -253,11 +292,14 @@ const report = message({
       fields: {
         problems: optional(listOf(humanText, MAX_PROBLEMS)),
         notReady: optional(humanText),
+        conditions: optional(conditions),
         mesh: optional(meshEndpoint),
         /** Absent: as `hello` said. */
         ingress: optional(ingressFacts),
       },
     }),
+    offline: optional(offline),
+    cleaned: optional(listOf(cleaned, MAX_PROBLEMS)),
     /** Of ingress nodes; always whole. */
     ingress: optional(ingressReport),
     traffic: optional(ingressTraffic),
@@ -293,6 +335,11 @@ export const agentMessage = message({
     },
     /** For an image that is to be fetched before a volume comes (`prepare`); answered by `resolved`, with the registry's credential alone. */
     'resolve-image': { type: 'object', fields: { requestId: id, volumeId: id, image: text } },
+    /** Images that this node does not use: which of them are needed? Only to control planes whose `welcome` says that they answer. */
+    'ask-images': {
+      type: 'object',
+      fields: { epoch: integer, requestId: id, images: listOf(imageName, MAX_ASKED_IMAGES) },
+    },
     data: { type: 'object', fields: { streamId: id, ...streamItemFields } },
     end: { type: 'object', fields: { streamId: id, ...streamEndFields } },
     /** The new token is on disk: the old one may go. */
@@ -308,6 +355,7 @@ export type Report = Of<'report'>;
 export type Ask = Of<'ask'>;
 export type Resolve = Of<'resolve'>;
 export type ResolveImage = Of<'resolve-image'>;
+export type AskImages = Of<'ask-images'>;
 export type StreamData = Of<'data'>;
 export type StreamEnd = Of<'end'>;
 
@@ -325,3 +373,22 @@ export const volumeMeasurement = message({
   },
 });
 export type VolumeMeasurement = Message<typeof volumeMeasurement>;
+
+const MAX_JUDGED = 2_000;
+
+/** What an agent answers when it is asked to clean up: what it removed, or would, and what it left, with why. */
+export const nodeCleaning = message({
+  type: 'object',
+  fields: {
+    /** Of the engine, after it; absent: it is not of the agent's machine. */
+    disk: optional({ type: 'object', fields: { usedBytes: count, totalBytes: count } }),
+    removed: listOf({ type: 'object', fields: { image: imageName, bytes: count } }, MAX_JUDGED),
+    kept: listOf(
+      { type: 'object', fields: { image: imageName, bytes: count, reason, message: humanText } },
+      MAX_JUDGED,
+    ),
+    /** Images that Berth did not pull. */
+    others: count,
+  },
+});
+export type NodeCleaning = Message<typeof nodeCleaning>;

@@ -1,9 +1,11 @@
 export type {
   AgentMessage,
   Ask,
+  AskImages,
   Hello,
   InstanceUsage,
   MeshPath,
+  NodeCleaning,
   Report,
   ReportedFailure,
   Resolve,
@@ -27,6 +29,7 @@ export type {
   Credential,
   Credit,
   Farewell,
+  ImagesNeeded,
   IngressMaterial,
   Lease,
   LeaseRepeat,
@@ -73,6 +76,9 @@ export const ANCHORS_FEATURE = 'anchors';
 
 /** Feature of an agent that gives a volume's lease back and makes its last copy, so that another node takes over without loss. */
 export const SEAL_FEATURE = 'volume_seal';
+
+/** Feature of an agent that removes images that nobody needs, when it is asked to. */
+export const CLEANING_FEATURE = 'cleaning';
 
 /** Feature of an agent that fetches images before a volume comes with what runs from it (`prepare`). */
 export const PREPARE_FEATURE = 'volume_prepare';

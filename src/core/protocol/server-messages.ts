@@ -36,6 +36,8 @@ const welcome = message({
     anchors: optional(listOf(serverText)),
     /** Its clock, in milliseconds of the epoch: an agent whose own differs says so. */
     nowMs: optional(count),
+    /** It answers `ask-images`. Absent: nothing may be asked, and no image may go. */
+    answersImages: optional(flag),
   },
 });
 
@@ -373,6 +375,8 @@ export const streamOperation = message({
     'certificate-revoke': { type: 'object', fields: { host: serverText } },
     /** The node announces another key for the mesh and uses it once the others know it. One value, `{publicKey}`; as above. */
     'mesh-key-renew': { type: 'object', fields: {} },
+    /** Remove images that nobody needs, or say which: one value, a `NodeCleaning`. Only to agents that say they know it. */
+    clean: { type: 'object', fields: { dryRun: flag } },
     /** What the primary of a volume holds at this moment: one value, a `VolumeMeasurement`. */
     'volume-measure': { type: 'object', fields: { volumeId: name } },
     /**
@@ -458,6 +462,14 @@ export const serverMessage = message({
     /** Answer to `ask`: which of the asked instance ids are unknown to the control plane and may be removed. */
     verdict: { type: 'object', fields: { epoch: count, remove: listOf(serverText) } },
     resolved,
+    /** Answer to `ask-images`: those that are needed, with why. */
+    'images-needed': {
+      type: 'object',
+      fields: {
+        requestId: serverText,
+        needed: listOf({ type: 'object', fields: { image: serverText, why: serverText } }),
+      },
+    },
     /** Only to agents that asked. */
     ingressMaterial,
     /** A question of a person, passed on: the answer is a stream of `data` with back-pressure by `credit`. */
@@ -480,6 +492,7 @@ export type MeshChange = Of<'mesh-change'>;
 export type Lease = Of<'lease'>;
 export type Verdict = Of<'verdict'>;
 export type Resolved = Of<'resolved'>;
+export type ImagesNeeded = Of<'images-needed'>;
 export type StreamRequest = Of<'request'>;
 export type Credential = Of<'credential'>;
 export type Credit = Of<'credit'>;

@@ -16,6 +16,7 @@ export interface ClusterNode {
     | 'features'
     | 'hostPorts'
     | 'notReady'
+    | 'conditions'
   >;
   /** Absent: the node was enrolled and has never reported. */
   readonly liveness?: Pick<NodeLiveness, 'status' | 'reason'>;

@@ -37,6 +37,10 @@ const CAUSES: Readonly<Record<FilterName, (asked: Asked) => readonly Cause[]>> =
     reason.code === 'node_draining'
       ? its('is being drained', 'are being drained')
       : its('is cordoned', 'are cordoned'),
+  conditions: ({ reason }) => {
+    const kind = reason.code.replace('node_condition_', '');
+    return its(`runs out of ${kind}`, `run out of ${kind}`);
+  },
   'control-plane': () => its('runs the control plane', 'run the control plane'),
   'named-node': ({ request }) => [
     { what: `nodeId ${request.nodeId}`, one: 'is another', many: 'are others' },

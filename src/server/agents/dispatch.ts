@@ -1,7 +1,13 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Logger } from 'pino';
-import type { AgentMessage, Ask, Report, StreamOperation } from '../../core/protocol/agent-protocol.ts';
+import type {
+  AgentMessage,
+  Ask,
+  AskImages,
+  Report,
+  StreamOperation,
+} from '../../core/protocol/agent-protocol.ts';
 import type { SeenVolume } from '../../core/contract/volume-seen.ts';
 import type { ContainerDefaults } from '../../core/model/container-defaults.ts';
 import type { TenantId } from '../../core/model/ids.ts';
@@ -26,6 +32,8 @@ import { IngressMaterials } from './ingress/ingress-material.ts';
 import { Assignments } from './assignments/assignments.ts';
 import { Failures } from './reports/failures.ts';
 import { JobLogs } from './reports/job-logs.ts';
+import { neededImages } from './reports/needed-images.ts';
+import { NodeNews } from './reports/node-news.ts';
 import { KeyedRate } from './sessions/keyed-rate.ts';
 import type { LeaseRepeater } from './volumes/lease-repeater.ts';
 import { NodeCredentials } from './sessions/node-credentials.ts';
@@ -59,6 +67,9 @@ const CHANGES = { perSecond: 1 / 3, burst: 60 };
 /** Of one node: what starts again and again fails less often before long, as the engine waits longer each time. */
 const FAILURES = { perSecond: 10 / 60, burst: 30 };
 
+/** Of one node: a round asks once, and walks the workloads of the tenant. */
+const IMAGE_QUESTIONS = { perSecond: 1 / 5, burst: 10 };
+
 export interface DispatchOptions {
   readonly store: Store;
   readonly access: AccessDependencies;
@@ -69,6 +80,8 @@ export interface DispatchOptions {
   readonly regions: readonly Region[];
   /** What containers are bounded by where neither workload nor tenant says otherwise. */
   readonly containerDefaults: ContainerDefaults;
+  /** Of each deployment: how many images before the present one stay on nodes. */
+  readonly keptImages: number;
   /** Where ingress nodes get certificates; absent: Caddy's own choice. */
   readonly acme?: AcmeSettings;
   readonly network: NetworkPrefixes & { readonly relayBytesPerSecond: number };
@@ -140,6 +153,9 @@ export class Dispatch {
   readonly #meshMaps: MeshMaps;
   readonly #meshReports: MeshReports;
   readonly #facts: SessionFacts;
+  readonly #news: NodeNews;
+  readonly #imageQuestions: KeyedRate;
+  readonly #keptImages: number;
   readonly #resolver: MaterialResolver;
   readonly #ingressMaterials: IngressMaterials;
   readonly #ingressReports: IngressReports;
@@ -194,6 +210,9 @@ export class Dispatch {
     this.#restoredWork = new RestoredWork({ store, placed: this.placed, journal, events, log });
     this.#networks = new NetworkReports({ store, journal, events, log });
     this.#facts = new SessionFacts({ store, journal, events, log });
+    this.#news = new NodeNews({ store, placed: this.placed, journal, events, log });
+    this.#imageQuestions = new KeyedRate(IMAGE_QUESTIONS, this.#clock);
+    this.#keptImages = options.keptImages;
     this.#meshReports = new MeshReports({ store, journal, events, clock: this.#clock, log });
     this.#resolver = new MaterialResolver({
       store,
@@ -300,6 +319,9 @@ export class Dispatch {
       case 'ask':
         if (message.epoch === epoch) this.#verdict(session, message);
         return;
+      case 'ask-images':
+        if (message.epoch === epoch) this.#needed(session, message);
+        return;
       case 'credential-kept':
         this.#credentials.kept(session, message.number);
         return;
@@ -327,6 +349,7 @@ export class Dispatch {
     this.#ingressReports.take(session, report);
     this.ingressTraffic.take(session, report);
     this.#facts.take(session, report);
+    this.#news.take(session, report);
     this.#volumeReports.take(session, report, heardMs);
     this.#restoredWork.take(session, report);
     if (report.beat === undefined || !this.#mayWrite(session, report)) return;
@@ -368,6 +391,14 @@ export class Dispatch {
     if (this.#assignments.isHeld(session)) return;
     const remove = instanceIds.filter((id) => this.placed.find(tenantId, node, id) === undefined);
     session.send({ type: 'verdict', epoch, remove });
+  }
+
+  /** Without an answer nothing goes. */
+  #needed(session: AgentSession, question: AskImages): void {
+    if (this.#assignments.isHeld(session) || !this.#imageQuestions.take(session.key)) return;
+    const tenant = this.#store.forTenant(session.identity.tenantId);
+    const needed = neededImages(tenant, question, this.#keptImages);
+    session.send({ type: 'images-needed', requestId: question.requestId, needed });
   }
 
   volumeSeen(tenantId: TenantId, volumeId: string, node: string): SeenVolume | undefined {

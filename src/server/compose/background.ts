@@ -75,6 +75,7 @@ export function composeBackground(base: Base) {
     lineage: () => cluster.storeLineage(),
     regions: config.regions,
     containerDefaults: config.containerDefaults,
+    keptImages: config.keptImages,
     acme: acmeOf(config, base.readFile),
     network: config.network,
     timers: config.timers,

@@ -121,7 +121,12 @@ export function nodeView(tenant: TenantStore, facts: NodeSources, record: NodeRe
     volumeEngines: record.volumeEngines ?? [],
     features: record.features ?? [],
     ...(record.hostPorts === undefined ? {} : { hostPorts: record.hostPorts }),
-    problems: [record.notReady ?? [], record.problems ?? []].flat(),
+    problems: [
+      record.notReady ?? [],
+      (record.conditions ?? []).map(({ message }) => message),
+      record.problems ?? [],
+    ].flat(),
+    conditions: record.conditions ?? [],
     ...(record.mesh && { mesh: meshView(tenant, facts.prefixes(), name, record.mesh) }),
     ...(record.ingress && { ingress: record.ingress }),
     lastSeenAt: lastSeenOf(seen, liveness),

@@ -116,6 +116,7 @@ export const TENANT_OWNERS = {
       updates: [
         'agentVersion',
         'capacity',
+        'conditions',
         'engine',
         'features',
         'hostPorts',

@@ -57,6 +57,13 @@ const keyRotation =
     return { method: 'POST', path: `${NODES}/${node}/rotate-key` };
   };
 
+const cleaning =
+  (features: readonly string[], value: unknown = { removed: [], kept: [], others: 2 }): Ask =>
+  async (stage) => {
+    const node = await agentOf(stage, 'clean', { value }, { features: [...features] });
+    return { method: 'POST', path: `${NODES}/${node}/clean` };
+  };
+
 /** To an instance that was just placed on a node whose agent has these features, and that has no container yet. */
 const signalled =
   (features: readonly string[]): Ask =>
@@ -216,7 +223,8 @@ export const nodeCases: readonly Case[] = [
       options: { body: { signal: 'SIGSTOP' } },
     }),
   }),
-  ...refused('agent_outdated', 'node', { 'a signal': signalled([]) }),
+  ...refused('agent_outdated', 'node', { 'a signal': signalled([]), 'a clean-up': cleaning([]) }),
+  ...inside('agent_outdated', { 'a clean-up': cleaning(['cleaning']) }),
   ...refused('instance_not_running', 'instance', { 'a signal before it runs': signalled(['instances']) }),
   ...refused('exec_unavailable', 'instance', {
     'nothing runs': async (stage) => ({

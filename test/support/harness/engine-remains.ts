@@ -50,6 +50,19 @@ async function sweep(): Promise<void> {
 
 /** Two runs may clean up the same remains at once. Ends every process of the engine in `folder`, undoes its mounts, interfaces and rules, and removes the folder. */
 export async function removeEngineRemains(folder: string): Promise<void> {
+  await endAllOf(folder);
+  const holdings = read(join(folder, HOLDINGS));
+  if (holdings !== '') {
+    const { subnet, bridge, namespace } = JSON.parse(holdings) as Holdings;
+    if (namespace === undefined) removeTraces(bridge, subnet);
+    else removeNamespace(namespace);
+    releaseSubnet(subnet);
+  }
+  rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+}
+
+/** Every process that names the folder, with its children, and every mount below it. */
+export async function endAllOf(folder: string): Promise<void> {
   for (let round = 0; round < 50; round += 1) {
     const pids = processesOf(folder);
     if (pids.length === 0) break;
@@ -59,14 +72,6 @@ export async function removeEngineRemains(folder: string): Promise<void> {
   for (const mount of mountsBelow(folder)) {
     quietly(() => execFileSync('/bin/umount', ['-l', mount], { stdio: 'ignore' }));
   }
-  const holdings = read(join(folder, HOLDINGS));
-  if (holdings !== '') {
-    const { subnet, bridge, namespace } = JSON.parse(holdings) as Holdings;
-    if (namespace === undefined) removeTraces(bridge, subnet);
-    else removeNamespace(namespace);
-    releaseSubnet(subnet);
-  }
-  rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
 }
 
 /** Daemons, shims and monitors name the folder in their arguments; their children are the containers. */

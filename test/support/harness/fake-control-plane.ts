@@ -253,6 +253,7 @@ export class FakeControlPlane implements AsyncDisposable {
       case 'ask':
         this.asked.push([...message.instanceIds]);
         return;
+      case 'ask-images':
       case 'credential-kept':
       case 'ingressGet':
       case 'ingressPut':

@@ -1,3 +1,4 @@
+import { NODE_CONDITIONS } from '../../model/node.ts';
 import { shape } from '../../schema/shape.ts';
 import { drainFields } from './placement.ts';
 import {
@@ -37,6 +38,13 @@ const nodeFields = {
   features: { ...texts, description: 'What its agent can do beyond the first release.' },
   hostPorts: optional({ ...texts, description: 'Host ports that workloads may name there; absent: all.' }),
   problems: { ...texts, description: 'What its agent could not set up, and what it lacks.' },
+  conditions: {
+    ...listOf({
+      type: 'object',
+      fields: { kind: { type: 'string', values: NODE_CONDITIONS }, message: text },
+    }),
+    description: 'What its machine runs out of: while there is one, nothing new is placed there.',
+  },
   mesh: optional({
     type: 'object',
     description: "How it takes part in the tenant's network; absent: it does not.",
@@ -123,6 +131,29 @@ export const joinTokenCreated = shape({
     token: { ...text, description: 'Only in this answer.' },
     command: { ...text, description: 'The line to paste on the host.' },
     ...announced,
+  },
+});
+
+export const nodeCleaned = shape({
+  type: 'object',
+  named: 'NodeCleaned',
+  fields: {
+    name: text,
+    dryRun: flag,
+    disk: optional({
+      type: 'object',
+      description: 'Of the engine, after it; absent: it is not of the machine of the agent.',
+      fields: { usedBytes: integer, totalBytes: integer },
+    }),
+    removed: listOf({ type: 'object', fields: { image: text, bytes: integer } }),
+    kept: {
+      ...listOf({
+        type: 'object',
+        fields: { image: text, bytes: integer, reason: text, message: text },
+      }),
+      description: 'Images that Berth pulled and that stay, with why.',
+    },
+    others: { ...integer, description: 'Images that Berth did not pull, which are left alone.' },
   },
 });
 

@@ -9,6 +9,7 @@ import type { PlacementRequest } from '../request.ts';
 export type FilterName =
   | 'session'
   | 'schedulable'
+  | 'conditions'
   | 'control-plane'
   | 'named-node'
   | 'country'

@@ -70,6 +70,14 @@ const TABLE: Readonly<Record<FilterName, readonly Case[]>> = {
       refused: { code: 'node_draining', says: ['being drained'] },
     },
   ],
+  conditions: [
+    { it: 'takes a machine with room' },
+    {
+      it: 'refuses a full disk and says what to do',
+      node: { conditions: [{ kind: 'disk', message: 'the disk is used to 95 % or more: berth node clean' }] },
+      refused: { code: 'node_condition_disk', says: ['95 % or more', 'berth node clean'] },
+    },
+  ],
   'control-plane': [
     { it: 'takes another node', settings: { controlPlaneNodes: new Set([name('n0')]) } },
     {
@@ -461,6 +469,7 @@ describe('filters', () => {
     expect(FILTERS.map((filter) => filter.name)).toEqual([
       'session',
       'schedulable',
+      'conditions',
       'control-plane',
       'named-node',
       'country',

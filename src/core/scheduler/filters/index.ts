@@ -5,6 +5,7 @@ import { antiAffinity } from './anti-affinity.ts';
 import { backlog } from './backlog.ts';
 import { blockedCountries } from './blocked-countries.ts';
 import { capacity } from './capacity.ts';
+import { conditions } from './conditions.ts';
 import { constraints } from './constraints.ts';
 import { controlPlane } from './control-plane.ts';
 import { country } from './country.ts';
@@ -26,6 +27,7 @@ import { volume } from './volume.ts';
 export const FILTERS: readonly Filter[] = [
   session,
   schedulable,
+  conditions,
   controlPlane,
   namedNode,
   country,

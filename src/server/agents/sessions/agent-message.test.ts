@@ -58,6 +58,16 @@ describe('messages of agents', () => {
     { type: 'ask', epoch: 1, instanceIds: ['ins_1'] },
     { type: 'resolve', requestId: 'r', instanceId: 'i', specHash: 'h', secretsVersion: 0 },
     { type: 'resolve-image', requestId: 'r', volumeId: 'v', image: 'x/y:1' },
+    { type: 'ask-images', epoch: 1, requestId: 'r', images: ['x/y:1'] },
+    {
+      ...report,
+      offline: {
+        started: ['ins_1'],
+        stopped: [],
+        waiting: [{ instanceId: 'ins_2', reason: 'volume_not_ready', message: 'waits' }],
+      },
+      cleaned: [{ cause: 'disk', images: [{ image: 'x/y:1', bytes: 1 }] }],
+    },
     { type: 'data', streamId: 's1', text: 'x', channel: 'stderr' },
     { type: 'data', streamId: 's1', value: [{ any: 1 }] },
     { type: 'end', streamId: 's1', exitCode: 0 },
@@ -97,6 +107,9 @@ describe('messages of agents', () => {
     { type: 'ask', epoch: 1, instanceIds: [1] },
     { type: 'resolve', requestId: 'r', instanceId: 'i', specHash: 'h' },
     { type: 'resolve-image', requestId: 'r', volumeId: 'v' },
+    { type: 'ask-images', epoch: 1, requestId: 'r', images: ['x y'] },
+    { type: 'ask-images', epoch: 1, requestId: 'r', images: Array.from({ length: 501 }, () => 'x/y:1') },
+    { ...report, cleaned: [{ cause: 'spite', images: [] }] },
     { type: 'data', text: 'x' },
     { type: 'data', streamId: 's1', channel: 'stdin' },
   ])('are refused when malformed: %j', (message) => {

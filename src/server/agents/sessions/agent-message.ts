@@ -1,5 +1,10 @@
-import type { AgentMessage, Report, VolumeMeasurement } from '../../../core/protocol/agent-protocol.ts';
-import { agentMessage, volumeMeasurement } from '../../../core/protocol/agent-messages.ts';
+import type {
+  AgentMessage,
+  NodeCleaning,
+  Report,
+  VolumeMeasurement,
+} from '../../../core/protocol/agent-protocol.ts';
+import { agentMessage, nodeCleaning, volumeMeasurement } from '../../../core/protocol/agent-messages.ts';
 import { isBounded, messageReader } from '../../../core/schema/read-message.ts';
 
 /** Members of all lists and objects of a message: a whole report of as many containers and volumes as a node may have. */
@@ -7,6 +12,7 @@ const MAX_PARTS = 300_000;
 
 const readMessage = messageReader(agentMessage);
 const readMeasurement = messageReader(volumeMeasurement);
+const readCleaning = messageReader(nodeCleaning);
 
 /** Undefined: malformed, or of a type that this version does not know. */
 export function decodeAgentMessage(frame: string): AgentMessage | undefined {
@@ -24,6 +30,11 @@ export function decodeAgentMessage(frame: string): AgentMessage | undefined {
 export function parseVolumeMeasurement(value: unknown): VolumeMeasurement | undefined {
   const measured = readMeasurement(value);
   return measured && within(measured);
+}
+
+/** What an agent answers when it is asked to clean up; undefined: not that. */
+export function parseNodeCleaning(value: unknown): NodeCleaning | undefined {
+  return readCleaning(value);
 }
 
 /** Of an instance that is named more than once, what was said last. */

@@ -46,7 +46,7 @@ export class SessionFacts {
     const stored = tenant.get('nodes', idOf('nodes', node));
     if (stored === undefined) return;
     const record = withFacts(stored.record, facts);
-    const changed = (['problems', 'notReady', 'mesh', 'ingress'] as const).filter(
+    const changed = (['problems', 'notReady', 'conditions', 'mesh', 'ingress'] as const).filter(
       (field) => canonicalJson(record[field] ?? null) !== canonicalJson(stored.record[field] ?? null),
     );
     if (changed.length === 0 || !events.take(`${session.key}/facts`)) return;
@@ -65,8 +65,8 @@ export class SessionFacts {
 
 /** Where the session comes from stays. */
 function withFacts(
-  { problems: _problems, notReady: _notReady, mesh: before, ...kept }: NodeRecord,
-  { problems, notReady, mesh, ingress }: Facts,
+  { problems: _problems, notReady: _notReady, conditions: _conditions, mesh: before, ...kept }: NodeRecord,
+  { problems, notReady, conditions, mesh, ingress }: Facts,
 ): NodeRecord {
   return {
     ...kept,
@@ -74,6 +74,7 @@ function withFacts(
     ...(kept.ingress !== undefined && optional('ingress', ingress)),
     ...optional('problems', problems),
     ...optional('notReady', notReady),
+    ...optional('conditions', conditions),
     ...(mesh && { mesh: { ...mesh, ...optional('seenFrom', before?.seenFrom) } }),
   };
 }

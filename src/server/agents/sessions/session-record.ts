@@ -28,6 +28,7 @@ const REPORTED = [
   'hostPorts',
   'problems',
   'notReady',
+  'conditions',
   'mesh',
   'ingress',
 ] as const;
@@ -42,6 +43,7 @@ const WORDS: Readonly<Record<(typeof REPORTED)[number], string>> = {
   hostPorts: 'host ports',
   problems: 'problems of the node',
   notReady: 'readiness',
+  conditions: 'conditions of its machine',
   mesh: 'mesh',
   ingress: 'ingress',
 };
@@ -52,11 +54,13 @@ const MAX_TEXT = 1_000;
 export function changesText(
   node: string,
   changed: readonly (keyof typeof WORDS)[],
-  { problems = [], notReady }: Pick<NodeRecord, 'problems' | 'notReady'>,
+  { problems = [], notReady, conditions = [] }: Pick<NodeRecord, 'problems' | 'notReady' | 'conditions'>,
 ): string {
   const words = changed.map((field) => {
     if (field === 'problems') return `${WORDS.problems} (${problems.join('; ') || 'none any more'})`;
     if (field === 'notReady') return notReady === undefined ? 'ready again' : `not ready (${notReady})`;
+    if (field === 'conditions')
+      return `${WORDS.conditions} (${conditions.map(({ message }) => message).join('; ') || 'none any more'})`;
     return WORDS[field];
   });
   return `${node} reports changes: ${words.join(', ')}`.slice(0, MAX_TEXT);
@@ -137,6 +141,7 @@ export async function recordSession(
       hostPorts: _ports,
       problems: _problems,
       notReady: _notReady,
+      conditions: _conditions,
       mesh: _mesh,
       ingress: _ingress,
       ...kept
@@ -147,6 +152,7 @@ export async function recordSession(
       ...(hello.hostPorts && { hostPorts: hello.hostPorts }),
       ...(hello.problems && { problems: hello.problems }),
       ...optional('notReady', hello.notReady),
+      ...optional('conditions', hello.conditions),
       ...(hello.mesh && { mesh: { ...hello.mesh, ...optional('seenFrom', reachableAddress(from)) } }),
       ...(hello.ingress && { ingress: hello.ingress }),
     };

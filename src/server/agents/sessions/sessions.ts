@@ -250,6 +250,7 @@ export class Sessions {
       ...(addresses && { servers: addresses() }),
       ...(anchors && { anchors: anchors() }),
       nowMs: this.#options.access.clock.now().getTime(),
+      answersImages: true,
     };
   }
 

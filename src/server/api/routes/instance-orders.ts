@@ -51,9 +51,13 @@ function reached(
 }
 
 /** Undefined: its agent knows what it is asked for. */
-export function outdated(store: TenantStore, node: string): Rejection | undefined {
+export function outdated(
+  store: TenantStore,
+  node: string,
+  feature = INSTANCES_FEATURE,
+): Rejection | undefined {
   const { features = [], agentVersion = 'unknown' } = store.get('nodes', idOf('nodes', node))?.record ?? {};
-  if (features.includes(INSTANCES_FEATURE)) return undefined;
+  if (features.includes(feature)) return undefined;
   return reject('agent_outdated', {
     field: 'node',
     received: received(node),

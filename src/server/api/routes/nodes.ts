@@ -13,6 +13,7 @@ import { booleanParameter, pageReply, pageRequest } from '../paging.ts';
 import { type Route, serve } from '../route.ts';
 import { guardedReply, plainReply } from '../write-reply.ts';
 import { readContainers } from './agent-answers.ts';
+import { cleanNode } from './node-clean.ts';
 import { rotateKey } from './node-key.ts';
 
 const asRegions = exactly<AnswerOf<typeof SCHEDULER.readRegions>>();
@@ -45,6 +46,7 @@ function readRoutes(nodes: NodeAdmission, dispatch: Dispatch): Route[] {
         headers: { etag: `"${stored.modRevision}"` },
       };
     }),
+    serve(NODES.clean, (request) => cleanNode(nodes, dispatch, request)),
     serve(NODES.rotateKey, (request) => rotateKey(nodes, dispatch, request)),
     serve(NODES.listContainers, (request) => {
       const name = nameOf(request);

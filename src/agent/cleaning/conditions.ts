@@ -1,0 +1,65 @@
+import { readFile } from 'node:fs/promises';
+import type { NodeCondition, NodeConditionKind } from '../../core/model/node.ts';
+
+/** In percent of what there is: from where it is told, and below which it is over. Between them it stays as it was. */
+const MARKS: Readonly<Record<NodeConditionKind, { readonly from: number; readonly to: number }>> = {
+  disk: { from: 95, to: 90 },
+  memory: { from: 95, to: 90 },
+  pids: { from: 90, to: 80 },
+};
+
+export interface Reading {
+  readonly kind: NodeConditionKind;
+  readonly percent: number;
+  /** What it is of, for a person. */
+  readonly what: string;
+}
+
+const ADVICE: Readonly<Record<NodeConditionKind, string>> = {
+  disk: 'berth node clean removes images that nobody needs',
+  memory: 'move something off the node, or give it more',
+  pids: 'look for what makes so many processes',
+};
+
+/** Told by bands of five, so that a machine which stays full does not report a change with every look. */
+const BAND = 5;
+
+/** What keeps new work away from a machine. */
+export function conditionsOf(
+  readings: readonly Reading[],
+  before: readonly NodeCondition[],
+): readonly NodeCondition[] {
+  return readings.flatMap(({ kind, percent, what }) => {
+    const { from, to } = MARKS[kind];
+    const was = before.some((one) => one.kind === kind);
+    if (percent < (was ? to : from)) return [];
+    const shown = Math.floor(percent / BAND) * BAND;
+    const message = `${what} is used to ${shown} % or more, and nothing new is placed here until it is below ${to} %: ${ADVICE[kind]}`;
+    return [{ kind, message }];
+  });
+}
+
+/** Of the machine; what cannot be read is left out. */
+export async function readMachine(): Promise<readonly Reading[]> {
+  const [memory, load, most] = await Promise.all([
+    text('/proc/meminfo'),
+    text('/proc/loadavg'),
+    text('/proc/sys/kernel/pid_max'),
+  ]);
+  const amount = (name: string): number => Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(memory)?.[1]);
+  const [total, available] = [amount('MemTotal'), amount('MemAvailable')];
+  const processes = Number(/\/(\d+)\s/.exec(load)?.[1]);
+  const readings: readonly Reading[] = [
+    { kind: 'memory', percent: 100 * (1 - available / total), what: 'the memory of the machine' },
+    {
+      kind: 'pids',
+      percent: (100 * processes) / Number(most),
+      what: 'the room for processes of the machine',
+    },
+  ];
+  return readings.filter(({ percent }) => Number.isFinite(percent));
+}
+
+async function text(path: string): Promise<string> {
+  return await readFile(path, 'utf8').catch(() => '');
+}
