@@ -9,7 +9,7 @@ export const conditions: Filter = {
   admits: ({ name, node }, { volumes = [] }) =>
     node.record.conditions === undefined ||
     volumes.some(({ stays, nodes }) => stays === true && nodes.includes(name)),
-  required: () => 'enough disk, memory and processes',
+  required: () => 'room on the machine',
   reported,
   refusal: (state) => ({
     code: `node_condition_${state.node.record.conditions?.[0]?.kind ?? 'unknown'}`,
@@ -18,5 +18,5 @@ export const conditions: Filter = {
 };
 
 function reported({ node }: NodeState): string {
-  return node.record.conditions?.map(({ message }) => message).join('; ') ?? 'nothing against it';
+  return node.record.conditions?.map(({ message }) => message).join('; ') ?? 'room';
 }
