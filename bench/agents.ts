@@ -16,6 +16,8 @@ import { startServerProcess } from './support/server-process.ts';
 const agents = Number(process.argv[2] ?? 2000);
 const seconds = Number(process.argv[3] ?? 20);
 const PARALLEL = 32;
+/** What a start leaves behind is collected after a second. */
+const AT_REST_MS = 3000;
 
 let lost = 0;
 let pings = 0;
@@ -113,6 +115,7 @@ const server = await startServerProcess({
   environment: { BERTH_AGENTS_SESSIONS_PER_SECOND: '10000', BERTH_METRICS_OPEN: 'true' },
 });
 try {
+  await pause(AT_REST_MS);
   const idleMiB = rssMiB(server.pid);
   let begun = performance.now();
   const enrolled = await each(

@@ -6,6 +6,7 @@ import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type Bench, BENCHES } from '../bench/support/suite.ts';
 import { removeEngineRemains } from '../test/support/harness/engine-remains.ts';
+import { buildAll } from '../test/support/harness/built.ts';
 import { removeWithMounts } from '../test/support/harness/mounts.ts';
 import { figure, page, type Result, verdict } from './bench-page.ts';
 import { ROOT } from './run.ts';
@@ -127,6 +128,8 @@ function leftOut(bench: Bench): Result {
   return { bench, args: bench.args, seconds: 0, failure: 'left out: no time was left', lines: [], bars };
 }
 
+// As an installation runs them: sources are read, and take memory, in another way.
+buildAll();
 const started = new Date();
 const [loadBefore = 0] = loadavg();
 const results: Result[] = [];

@@ -305,15 +305,15 @@ export const BENCHES: readonly Bench[] = [
     bars: [
       {
         what: 'control plane at rest (MiB)',
-        bar: '< 150',
+        bar: '< 100',
         read: first(/^RSS idle ([\d.]+) MiB/m),
-        isMet: below(150),
+        isMet: below(100),
       },
       {
         what: 'control plane with 10,000 connected agents (MiB)',
-        bar: '< 512',
+        bar: '< 350',
         read: first(/^RSS .*connected ([\d.]+) MiB/m),
-        isMet: below(512),
+        isMet: below(350),
       },
       {
         what: 'the same, share of one core (%)',
@@ -346,6 +346,26 @@ export const BENCHES: readonly Bench[] = [
         bar: '≤ 2',
         read: first(/^an instance that ended .* after ([\d.]+) s/m),
         isMet: atMost(2),
+      },
+    ],
+  },
+  {
+    name: 'cli',
+    args: ['30'],
+    quickArgs: ['3'],
+    minutes: 2,
+    bars: [
+      {
+        what: '`berth get deployments`, from start to end, p50 (ms)',
+        bar: '≤ 120',
+        read: first(/^berth get deployments, .* p50 ([\d.]+) ms/m),
+        isMet: atMost(120),
+      },
+      {
+        what: 'the same, nothing compiled before, p50 (ms)',
+        bar: '≤ 250',
+        read: first(/^without compiled code from before: p50 ([\d.]+) ms/m),
+        isMet: atMost(250),
       },
     ],
   },

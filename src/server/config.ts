@@ -4,7 +4,6 @@ import type { NetworkPrefixes } from '../core/model/mesh.ts';
 import { existsSync, readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
-import { parse } from 'yaml';
 import {
   ACCEPTED_CONTAINER_DEFAULTS,
   CONTAINER_DEFAULT_FIELDS,
@@ -17,6 +16,7 @@ import { parseDuration, parseMemory } from '../core/model/quantity.ts';
 import { type KindAmounts, QUOTA_KINDS } from '../core/model/quota.ts';
 import type { Region, UnstatedCountry } from '../core/model/region.ts';
 import { isIntegerWithin, isOneOf, isRecord, messageOf, optional } from '../core/model/values.ts';
+import { yaml } from './yaml.ts';
 import {
   CONFIG_KEYS,
   type ConfigKey,
@@ -142,7 +142,7 @@ function flatten(
 function readFile(path: string): Map<string, unknown> {
   let parsed: unknown;
   try {
-    parsed = parse(readFileSync(path, 'utf8'));
+    parsed = yaml().parse(readFileSync(path, 'utf8'));
   } catch (cause) {
     throw new ConfigError(`${path} cannot be read: ${messageOf(cause)}`, { cause });
   }

@@ -6,6 +6,7 @@ import { lineTime, turnedLines } from './log-lines.ts';
 import { failureOf } from './recovery/failure.ts';
 import { unknownCommand } from './recovery/words.ts';
 import { startServer } from './server.ts';
+import { collectAfterStart } from './start-garbage.ts';
 import { VERSION } from './version.ts';
 
 const STOP_DEADLINE_MS = 10_000;
@@ -49,6 +50,7 @@ async function main(): Promise<void> {
     signal: stopping.signal,
   });
   log.info({ url: server.url, version: VERSION, store: config.store.kind }, 'control plane ready');
+  collectAfterStart();
   stop = () => {
     // A connection or a pipe that will not end must not keep the process: everything acknowledged is on disk.
     setTimeout(() => process.exit(1), STOP_DEADLINE_MS).unref();

@@ -65,7 +65,6 @@ export async function startServer({
     await cluster.agreeOnRootKey(secrets.rootKeyIds());
   };
   await app.listen({ host: config.host, port: config.port });
-  await leases?.start({ host: config.host, port: config.volumeLeasePort });
   const stopReloading = followCertificate(base, background, app.server);
   // A damaged store aborts startup; retrying the load does not help.
   await Promise.all([verified, untilDone(load, waiting, signal)]);

@@ -52,7 +52,11 @@ async function leased(
   one.volumes = [primary(id, 1, [{ nodeId: `${slug}-2`, state: 'live', sequence: 5, ageMs: 100 }])];
   two.volumes = [replica(id, 1, 5)];
   await volumeOnce(tenant.call, id, ({ phase }) => phase === 'Ready');
-  const { repeat } = await one.lease(one.report());
+  // The thread is started with the first volume: the first lease may come before it.
+  const { repeat } = await eventually(
+    () => one.lease(one.report()),
+    (lease) => lease.repeat !== undefined,
+  );
   if (repeat === undefined) throw new Error('leases are not repeated anywhere');
   return { one, id, repeat, call: tenant.call };
 }

@@ -85,9 +85,15 @@ Swarm  POST to running p50 550 ms, p99 620 ms: adds 250 ms`,
     [50],
   ],
   agents: [
-    `RSS idle 96 MiB, enrolled 130 MiB, connected 401 MiB
+    `RSS idle 96 MiB, enrolled 130 MiB, connected 301 MiB
 CPU 33.1 % of one core over 30 s; pings 0/s; sessions lost 0`,
-    [96, 401, 33.1],
+    [96, 301, 33.1],
+  ],
+  cli: [
+    `berth get deployments, 20 of them: p50 101 ms, least 90 ms
+without compiled code from before: p50 180 ms, least 160 ms
+an empty Node program: p50 45 ms, least 40 ms`,
+    [101, 180],
   ],
 };
 

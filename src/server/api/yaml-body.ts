@@ -1,4 +1,5 @@
-import { isMap, isScalar, isSeq, Lexer, type Node, parseDocument, visit, type YAMLMap } from 'yaml';
+import type { Node, YAMLMap } from 'yaml';
+import { yaml } from '../yaml.ts';
 
 export type YamlProblem =
   | { readonly problem: 'too_long' }
@@ -38,6 +39,7 @@ function nestsTooDeep(text: string): boolean {
 }
 
 function hasTooManyTokens(text: string): boolean {
+  const { Lexer } = yaml();
   let tokens = 0;
   for (const _token of new Lexer().lex(text)) {
     tokens += 1;
@@ -48,6 +50,7 @@ function hasTooManyTokens(text: string): boolean {
 
 /** What the parser would settle silently: equal keys, keys that are no text, types of other languages. */
 function keyProblem(map: YAMLMap): string | undefined {
+  const { isScalar } = yaml();
   const seen = new Set<string>();
   for (const { key } of map.items) {
     if (!isScalar(key)) return 'A key is not a plain text.';
@@ -60,6 +63,7 @@ function keyProblem(map: YAMLMap): string | undefined {
 }
 
 function contentProblem(root: Node | null): string | undefined {
+  const { isMap, isScalar, isSeq, visit } = yaml();
   let found: string | undefined;
   visit(root, (_key, node) => {
     if (isMap(node)) found = keyProblem(node);
@@ -83,7 +87,7 @@ export function parseYaml(text: string, maxDepth: number): { readonly value: unk
   if (hasTooManyTokens(text)) return { problem: 'too_long' };
   try {
     // The library compares each key with all before it; `keyProblem` does the same in one pass.
-    const document = parseDocument(text, {
+    const document = yaml().parseDocument(text, {
       uniqueKeys: false,
       prettyErrors: false,
       version: '1.2',

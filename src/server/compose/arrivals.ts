@@ -6,7 +6,6 @@ const LOOK_MS = 20;
 const REFUSAL = 'HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConnection: close\r\n\r\n';
 
 interface Arrival {
-  readonly socket: Duplex;
   readonly letIn: () => void;
   readonly untilMs: number;
 }
@@ -17,7 +16,8 @@ interface Arrival {
  */
 export class Arrivals {
   readonly #ready: () => boolean;
-  readonly #waiting = new Set<Arrival>();
+  /** By connection: its listeners live as long as it does, and must not hold what it asked for. */
+  readonly #waiting = new Map<Duplex, Arrival>();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(ready: () => boolean) {
@@ -27,19 +27,17 @@ export class Arrivals {
   arrive(socket: Duplex, letIn: () => void): void {
     if (this.#ready()) return letIn();
     if (this.#waiting.size >= MOST) return void socket.end(REFUSAL);
-    const arrival = { socket, letIn, untilMs: performance.now() + LONGEST_MS };
-    this.#waiting.add(arrival);
+    this.#waiting.set(socket, { letIn, untilMs: performance.now() + LONGEST_MS });
     socket.on('error', () => socket.destroy());
-    socket.once('close', () => this.#waiting.delete(arrival));
+    socket.once('close', () => this.#waiting.delete(socket));
     this.#timer ??= setInterval(() => this.#look(), LOOK_MS).unref();
   }
 
   #look(): void {
     const isReady = this.#ready();
-    for (const arrival of this.#waiting) {
-      const { socket, letIn, untilMs } = arrival;
+    for (const [socket, { letIn, untilMs }] of this.#waiting) {
       if (!isReady && performance.now() < untilMs) continue;
-      this.#waiting.delete(arrival);
+      this.#waiting.delete(socket);
       if (isReady) letIn();
       else socket.end(REFUSAL);
     }

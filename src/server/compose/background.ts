@@ -56,7 +56,9 @@ function acmeOf({ acme: { directory, email, ca } }: Config, readFile: (path: str
 export function composeBackground(base: Base) {
   const { config, log, cluster, store, access, journal, secrets, credentials, measurements } = base;
   const leases =
-    cluster.repeatsLeases && config.volumesEnabled ? new LeaseRepeater(base.clock, log) : undefined;
+    cluster.repeatsLeases && config.volumesEnabled
+      ? new LeaseRepeater(base.view, { host: config.host, port: config.volumeLeasePort }, base.clock, log)
+      : undefined;
   const controllers = composeControllers(base, leases);
   const anchors = config.tls && new TlsAnchors(config.tls, base.readFile, log);
   const baseUrl = (headers: IncomingHttpHeaders): string =>

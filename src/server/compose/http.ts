@@ -94,8 +94,8 @@ export function composeHttp(base: Base, background: Background, admission: Admis
     ...cluster.forApi,
   };
   const app = createApp(api);
-  // As bytes: readers that take their time share them.
-  const openapi = Buffer.from(JSON.stringify(openapiDocument(routes, VERSION)));
+  // As bytes, made for the first reader: those that take their time share them.
+  let openapi: Buffer | undefined;
   addPublicPaths(app, {
     health: createHealth({
       version: VERSION,
@@ -107,7 +107,7 @@ export function composeHttp(base: Base, background: Background, admission: Admis
     metrics,
     ...(config.metricsOpen ? {} : { mayReadMetrics: (header) => metricsRefusal(access, header) }),
     refusals: api,
-    openapi: () => openapi,
+    openapi: () => (openapi ??= Buffer.from(JSON.stringify(openapiDocument(routes, VERSION)))),
     baseUrl: (request) => config.baseUrl ?? `${request.protocol}://${request.headers.host ?? 'localhost'}`,
   });
   dashboard.addPaths(app);

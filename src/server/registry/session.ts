@@ -1,6 +1,6 @@
 import { isRecord, parseJson } from '../../core/model/values.ts';
 import type { TenantId } from '../../core/model/ids.ts';
-import { type Challenge, parseChallenges, trustedRealm } from './challenge.ts';
+import type { Challenge } from './challenge.ts';
 import type { RegistryCredentials } from './credentials.ts';
 import type { DialAnswer, Dialer, DialRequest } from './dialer.ts';
 import { parseUrl } from './destinations.ts';
@@ -90,6 +90,7 @@ export function createRegistrySession(options: SessionOptions): RegistrySession 
     challenge: Challenge,
     { credentials, denied }: Known,
   ): Promise<Obstacle | undefined> {
+    const { trustedRealm } = await import('./challenge.ts');
     const realm = trustedRealm(challenge.params.get('realm') ?? '', registry, options.authHosts);
     if (realm === undefined) return 'realm_refused';
     const service = challenge.params.get('service');
@@ -111,6 +112,8 @@ export function createRegistrySession(options: SessionOptions): RegistrySession 
 
   /** Sets the authorisation that the challenge asks for, or says why there is none. */
   async function authorise(answer: DialAnswer): Promise<Obstacle | undefined> {
+    // With the first challenge: the list of public suffixes is long.
+    const { parseChallenges } = await import('./challenge.ts');
     const challenges = parseChallenges(answer.headers['www-authenticate'] ?? '');
     const bearer = challenges.find((challenge) => challenge.scheme === 'bearer');
     const wantsBasic = challenges.some((challenge) => challenge.scheme === 'basic');

@@ -2,7 +2,7 @@ import { isRecord, parseJson } from '../../core/model/values.ts';
 import { type ImageReference, isDigest } from '../../core/model/image-reference.ts';
 import { errorCodes } from './manifest.ts';
 import type { RegistrySession } from './session.ts';
-import { bundleSignature, type ImageSignature, simpleSignature } from './signature.ts';
+import type { ImageSignature } from './signature.ts';
 
 /** What a hostile registry can make us read for one image: sixteen signatures of bounded size, within the time of the session. */
 const MAX_SIGNATURES = 16;
@@ -53,13 +53,15 @@ export async function readSignatures(
   const signatures: ImageSignature[] = [];
   for (const layer of layers.slice(-MAX_SIGNATURES)) {
     const blob = await read(`blobs/${layer.digest}`, MAX_SIGNATURE_BYTES);
-    const signature = blob && signatureOf(layer, blob);
+    const signature = blob && (await signatureOf(layer, blob));
     if (signature) signatures.push(signature);
   }
   return signatures;
 }
 
-function signatureOf(layer: Layer, blob: Buffer): ImageSignature | undefined {
+/** What reads them is loaded with the first: most control planes never see one. */
+async function signatureOf(layer: Layer, blob: Buffer): Promise<ImageSignature | undefined> {
+  const { bundleSignature, simpleSignature } = await import('./signature.ts');
   return layer.type === SIMPLE_LAYER ? simpleSignature(blob, layer.signature) : bundleSignature(blob);
 }
 

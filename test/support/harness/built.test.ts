@@ -20,8 +20,8 @@ function age(...folders: readonly string[]): void {
   for (const folder of folders) utimesSync(join(root, folder), BUILT_AT - 60, BUILT_AT - 60);
 }
 
-const runs = (): string =>
-  execFileSync(join(root, 'bin/berth'), ['--version'], { encoding: 'utf8', env }).trim();
+const runs = (program = '--version', more: NodeJS.ProcessEnv = {}): string =>
+  execFileSync(join(root, 'bin/berth'), [program], { encoding: 'utf8', env: { ...env, ...more } }).trim();
 
 cpSync(join(import.meta.dirname, '../../../bin/berth'), join(root, 'bin/berth'));
 write('src/cli/main.ts', 'console.log("sources" as string);');
@@ -31,11 +31,23 @@ write('package-lock.json');
 write('package.json', '{"type":"module"}');
 write('scripts/build-programs.ts');
 write('dist/cli/main.js', 'console.log("build");');
+for (const program of ['server', 'agent'])
+  write(
+    `dist/${program}/main.js`,
+    'console.log(process.env.MALLOC_ARENA_MAX, ...process.execArgv.filter((flag) => /semi|gc/.test(flag)));',
+  );
 write('dist/built.json', '{}', BUILT_AT);
 age('src', 'src/cli', 'src/core');
 
 afterAll(() => {
   rmSync(root, { recursive: true });
+});
+
+it('programs that stay start with the flags that keep them small, unless somebody has decided otherwise', () => {
+  expect(runs('server')).toBe('1 --expose-gc');
+  expect(runs('agent')).toBe('1 --max-semi-space-size=1');
+  const own = { NODE_OPTIONS: '--max-semi-space-size=16', MALLOC_ARENA_MAX: '4' };
+  expect(runs('agent', own)).toBe('4');
 });
 
 it('a checkout runs its build only while no source of it is newer', () => {

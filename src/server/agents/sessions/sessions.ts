@@ -127,21 +127,27 @@ export class Sessions {
 
   /** For the `upgrade` event of the HTTP server. Everything is refused before a socket is handed out. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    socket.on('error', () => socket.destroy());
+    socket.on('error', destroyed);
     const admitted = this.#admit(request);
     if (isRejection(admitted)) {
       this.#options.log.info({ code: admitted.code, field: admitted.field }, 'agent session refused');
       refuseUpgrade(socket, admitted, this.#options.baseUrl(request));
       return;
     }
-    this.#server.handleUpgrade(request, socket, head, (connection) => {
-      const inflow = new Inflow(connection, socket, this.#options.access.clock, () =>
-        sayFarewell(connection, 'rate_limited', 'too many messages', true),
-      );
-      this.#converse(connection, inflow, admitted, request.socket.remoteAddress).catch((error: unknown) => {
-        this.#options.log.error({ err: error, node: admitted.node.name }, 'agent session failed');
-        sayFarewell(connection, 'store_unavailable', 'the control plane cannot open a session now', true);
-      });
+    this.#server.handleUpgrade(request, socket, head, (connection) =>
+      this.#opened(connection, socket, admitted, request.socket.remoteAddress),
+    );
+  }
+
+  /** What listens to the connection is made here: made in `upgrade`, it would hold the request for as long as the session lasts. */
+  #opened(connection: WebSocket, socket: Duplex, admitted: AdmittedNode, from: string | undefined): void {
+    const { name } = admitted.node;
+    const inflow = new Inflow(connection, socket, this.#options.access.clock, () =>
+      sayFarewell(connection, 'rate_limited', 'too many messages', true),
+    );
+    this.#converse(connection, inflow, admitted, from).catch((error: unknown) => {
+      this.#options.log.error({ err: error, node: name }, 'agent session failed');
+      sayFarewell(connection, 'store_unavailable', 'the control plane cannot open a session now', true);
     });
   }
 
@@ -418,6 +424,10 @@ export class Sessions {
     this.#large.close();
     this.#server.close();
   }
+}
+
+function destroyed(this: Duplex): void {
+  this.destroy();
 }
 
 function tooManySessions(expected: string, why: string, retryAfterSeconds: number): Rejection {

@@ -5,6 +5,7 @@ import type { Logger } from 'pino';
 import type { LeaseRepeat } from '../../../core/protocol/agent-protocol.ts';
 import type { TenantId } from '../../../core/model/ids.ts';
 import type { Clock } from '../../clock.ts';
+import type { StoreView } from '../../store/view.ts';
 import { LeasePermit, newPermit } from './lease-permit.ts';
 import type { FromLeaseThread, LeaseThreadData, ToLeaseThread } from './lease-thread.ts';
 import { nodeKey } from '../assignments/placed-instances.ts';
@@ -24,33 +25,36 @@ export class LeaseRepeater {
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #byNode = new Map<string, Registration>();
+  readonly #unsubscribe: () => void;
   #worker: Worker | undefined;
   #port: number | undefined;
 
-  constructor(clock: Clock, log: Logger) {
+  /** The thread is started with the first volume: it takes memory that a control plane without volumes has no use for. */
+  constructor(view: StoreView, address: LeaseThreadData, clock: Clock, log: Logger) {
     this.#clock = clock;
     this.#log = log;
+    this.#unsubscribe = view.onChange(({ kind, after }) => {
+      if (kind !== 'volumes' || after === undefined) return;
+      this.#unsubscribe();
+      this.#start(address);
+    });
   }
 
   /** Without it leases are given in sessions alone: a port in use is logged and stops nothing. */
-  start(address: LeaseThreadData): Promise<void> {
-    return new Promise((resolve) => {
-      const thread = `./lease-thread${extname(import.meta.url)}`;
-      const worker = new Worker(new URL(thread, import.meta.url), { workerData: address, execArgv: [] });
-      this.#worker = worker;
-      worker.unref();
-      worker.once('message', ({ port }: FromLeaseThread) => {
-        this.#port = port;
-        resolve();
-      });
-      worker.once('error', (error) => {
-        this.#log.warn(
-          { err: error, ...address },
-          'leases of volumes are not repeated by a thread of their own',
-        );
-        this.#port = undefined;
-        resolve();
-      });
+  #start(address: LeaseThreadData): void {
+    const thread = `./lease-thread${extname(import.meta.url)}`;
+    const worker = new Worker(new URL(thread, import.meta.url), { workerData: address, execArgv: [] });
+    this.#worker = worker;
+    worker.unref();
+    worker.once('message', ({ port }: FromLeaseThread) => {
+      this.#port = port;
+    });
+    worker.once('error', (error) => {
+      this.#log.warn(
+        { err: error, ...address },
+        'leases of volumes are not repeated by a thread of their own',
+      );
+      this.#port = undefined;
     });
   }
 
@@ -110,6 +114,7 @@ export class LeaseRepeater {
   }
 
   async end(): Promise<void> {
+    this.#unsubscribe();
     for (const { permit } of this.#byNode.values()) permit.stop();
     await this.#worker?.terminate();
   }

@@ -1,0 +1,14 @@
+import { getHeapStatistics } from 'node:v8';
+
+/** Past this a collection takes longer than a few milliseconds: a store of that size is left alone. */
+const MOST_BYTES = 64 * 2 ** 20;
+const AFTER_MS = 1000;
+
+/** Gives back what a start leaves behind. `bin/berth` exposes the collector; without it nothing is done. */
+export function collectAfterStart(collect = globalThis.gc): void {
+  if (collect === undefined) return;
+  setTimeout(() => {
+    if (getHeapStatistics().used_heap_size > MOST_BYTES) return;
+    collect({ type: 'major', execution: 'sync', flavor: 'last-resort' });
+  }, AFTER_MS).unref();
+}
