@@ -64,6 +64,9 @@ export const INDEX_LIMITS: IndexLimits = {
   ownRankingCost: 8,
 };
 
+/** Passing over fewer than this part of the nodes costs less than a ranking that is kept up to date for it, and than noting it. */
+const NOTED_PART = 64;
+
 /**
  * Keeps the rankings that decisions search. Rankings are caches of the ledgers: they learn of changes
  * from a bounded log when they are next used, and are rebuilt when they have fallen off its end.
@@ -127,7 +130,7 @@ export class PlacementIndex {
     const slot = ranking.best(cpuMicros, memoryBytes, accept, this.resumed(request));
     const changes = this.firstChange + this.changes.length;
     this.cursor = slot < 0 ? undefined : { request, slot, rank: ranking.rankOf(slot), changes };
-    if (ranking.passedOver > 0) this.charge(request, ranking.passedOver);
+    if (ranking.passedOver * NOTED_PART > this.cluster.slots.length) this.charge(request, ranking.passedOver);
     return slot;
   }
 

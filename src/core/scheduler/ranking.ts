@@ -110,18 +110,36 @@ export class Ranking {
     return other === NONE ? this.bound : other;
   }
 
-  private search(at: number): number {
-    if (at === NONE || this.get(at, MOST_CPU) < this.neededCpu) return NONE;
-    if (this.get(at, MOST_MEMORY) < this.neededMemory) return NONE;
-    if (this.after !== undefined && !this.isBehind(at, this.after)) return this.search(this.get(at, RIGHT));
-    const earlier = this.search(this.get(at, LEFT));
-    if (earlier !== NONE) return earlier;
-    if (this.bound !== NONE && this.before(this.bound, at)) return NONE;
-    if (this.get(at, FREE_CPU) >= this.neededCpu && this.get(at, FREE_MEMORY) >= this.neededMemory) {
-      if (this.accept(at)) return at;
-      this.passedOver++;
+  /** In order, without a call for what cannot serve: most of a search is passing over nodes that are full or have the deployment. */
+  private search(from: number): number {
+    const { rows, after, bound } = this;
+    let at = from;
+    while (at !== NONE && this.mayServe(at)) {
+      const row = at * WIDTH;
+      const right = rows[row + RIGHT] ?? NONE;
+      if (after === undefined || this.isBehind(at, after)) {
+        const left = rows[row + LEFT] ?? NONE;
+        if (left !== NONE && this.mayServe(left)) {
+          const earlier = this.search(left);
+          if (earlier !== NONE) return earlier;
+        }
+        if (bound !== NONE && this.before(bound, at)) return NONE;
+        if (
+          (rows[row + FREE_CPU] ?? 0) >= this.neededCpu &&
+          (rows[row + FREE_MEMORY] ?? 0) >= this.neededMemory
+        ) {
+          if (this.accept(at)) return at;
+          this.passedOver++;
+        }
+      }
+      at = right;
     }
-    return this.search(this.get(at, RIGHT));
+    return NONE;
+  }
+
+  /** Some node of the subtree has enough cpu, and some has enough memory. */
+  private mayServe(at: number): boolean {
+    return this.get(at, MOST_CPU) >= this.neededCpu && this.get(at, MOST_MEMORY) >= this.neededMemory;
   }
 
   rankOf(slot: number): Rank {
