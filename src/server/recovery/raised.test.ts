@@ -3,7 +3,7 @@ import { tenantId } from '../../core/model/ids.ts';
 import { globalKey, tenantKey } from '../store/keys.ts';
 import type { KvEntry } from '../store/kv.ts';
 import { decodeRecord, encodeRecord } from '../store/records.ts';
-import { raisedEntry, raisedHead } from './raised.ts';
+import { Mounting, raisedEntry, raisedHead } from './raised.ts';
 
 const TENANT = tenantId('d326a2aa-1d89-40fe-b38a-35d59dfd16ee');
 
@@ -38,6 +38,20 @@ describe('a restored record', () => {
       epoch,
       modRevision,
     });
+  });
+
+  it('of an instance that mounts a replicated volume makes another container', () => {
+    const mounting = new Mounting();
+    mounting.add(entry(tenantKey(TENANT, 'volume-claims', 'v1'), { writer: 'db', readers: ['reports'] }));
+    mounting.add(entry(tenantKey(TENANT, 'volume-claims', 'v2'), { writer: 'web', readers: [] }));
+    mounting.add(entry(tenantKey(TENANT, 'volumes', 'v1'), { class: 'replicated' }));
+    mounting.add(entry(tenantKey(TENANT, 'volumes', 'v2'), { class: 'ephemeral' }));
+    const attempts = ['db', 'reports', 'web'].map((deployment) => {
+      const key = tenantKey(TENANT, 'instances', `${deployment}/i1`);
+      const found = raisedEntry(entry(key, { deployment, attempt: 2 }), 40, 1_000, mounting.owners());
+      return decodeRecord<{ readonly attempt: number }>(key, found?.value ?? '').attempt;
+    });
+    expect(attempts).toEqual([1_002, 1_002, 2]);
   });
 
   it('of a browser session is none, and any other is as it was', () => {

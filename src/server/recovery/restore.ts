@@ -15,7 +15,7 @@ import { isEmptyStore, placeName, writeWhole } from '../store/whole-store.ts';
 import type { Contents } from './digest.ts';
 import { RecoveryError } from './failure.ts';
 import { type OpenedBackup, openBackup, requireStore } from './opened-backup.ts';
-import { raisedEntry, raisedHead } from './raised.ts';
+import { Mounting, raisedEntry, raisedHead } from './raised.ts';
 import { type KeptKey, planKeys, writeKeys } from './server-keys.ts';
 import { storePlace } from './store-place.ts';
 
@@ -90,22 +90,24 @@ async function* raisedPages(
   backup: OpenedBackup,
   head: number,
   noted: Noted,
+  mounting: ReadonlySet<string>,
 ): AsyncGenerator<readonly KvEntry[]> {
   for await (const page of backup.pages) {
     for (const entry of page) note(noted, entry);
-    yield page.flatMap((entry) => raisedEntry(entry, backup.revision, head) ?? []);
+    yield page.flatMap((entry) => raisedEntry(entry, backup.revision, head, mounting) ?? []);
   }
   yield tellings(noted, backup, head);
 }
 
-async function keysIn(
+async function surveyed(
   path: string,
   { passphrase, signal }: Pick<RestoreOrder, 'passphrase' | 'signal'>,
-): Promise<readonly KeptKey[]> {
+): Promise<{ readonly keys: readonly KeptKey[]; readonly mounting: ReadonlySet<string> }> {
   const backup = await openBackup(path, passphrase, signal);
+  const mounting = new Mounting();
   try {
-    for await (const _page of backup.pages) continue;
-    return backup.keys;
+    for await (const page of backup.pages) for (const entry of page) mounting.add(entry);
+    return { keys: backup.keys, mounting: mounting.owners() };
   } finally {
     backup.close();
   }
@@ -120,9 +122,9 @@ export async function restoreBackup(order: RestoreOrder): Promise<Restored> {
       'notEmpty',
       `there is a store already: ${placeName(place)}. Move it away, or name another data folder or prefix; nothing was changed.`,
     );
-  const apart = keysFrom === undefined ? [] : await keysIn(keysFrom, order);
+  const apart = keysFrom === undefined ? [] : (await surveyed(keysFrom, order)).keys;
   // To its end, before anything is written: only then is it known that nothing of it is missing.
-  await keysIn(from, order);
+  const { mounting } = await surveyed(from, order);
   const backup = await openBackup(from, passphrase, signal);
   try {
     requireStore(backup, from);
@@ -132,7 +134,7 @@ export async function restoreBackup(order: RestoreOrder): Promise<Restored> {
     const noted: Noted = { nodes: [], platform: undefined };
     // Before the store: keys without one are found to be the same when this is run once more.
     writeKeys(plan);
-    await writeWhole(place, head, raisedPages(backup, head, noted));
+    await writeWhole(place, head, raisedPages(backup, head, noted, mounting));
     return {
       createdAt: backup.createdAt,
       revision: backup.revision,
