@@ -55,3 +55,29 @@ attack('anybody', 'figures of the installation from /metrics', async () => {
   const allowed = await read(plane.adminToken);
   expect([allowed.status, allowed.text.includes('berth_http_requests_total')]).toEqual([200, true]);
 });
+
+attack('viewer', 'figures of other tenants, by a token of its own that may read them', async () => {
+  const ask = (token: string) =>
+    plane.api.post('/api/v1/tokens', { name: 'scraper', role: 'metrics' }, { token });
+  expect((await ask(shop.tokens.viewer)).body['code']).toBe('role_forbidden');
+  const refused = await ask(shop.tokens['tenant-admin']);
+  expect([refused.status, refused.body['code'], refused.body['field']]).toEqual([
+    403,
+    'role_forbidden',
+    'role',
+  ]);
+  // Nor does one that is there all the same read more than any other of the tenant.
+  for (const token of [shop.tokens.viewer, shop.tokens.metrics])
+    expect((await plane.api.get('/metrics', { token, laws: false })).body['code']).toBe('role_forbidden');
+});
+
+attack("a holder of the scraper's token", 'anything but the figures', async () => {
+  const made = await plane.api.post('/api/v1/tokens', { name: 'scraper', role: 'metrics' });
+  const token = String(made.body['token']);
+  const read = await plane.api.get('/metrics', { token, laws: false });
+  expect([read.status, read.text.includes('berth_build_info')]).toEqual([200, true]);
+  for (const path of ['deployments', 'nodes', 'tenants', 'tokens', 'events', 'audit', 'secrets'])
+    expect((await plane.api.get(`/api/v1/${path}`, { token })).body['code']).toBe('role_forbidden');
+  const more = await plane.api.post('/api/v1/tokens', { name: 'more', role: 'viewer' }, { token });
+  expect(more.body['code']).toBe('role_forbidden');
+});

@@ -14,6 +14,7 @@ describe('the permission table', () => {
     ['viewer', ['read', 'secrets.read']],
     ['secret-writer', ['read', 'secrets.read', 'secrets.write']],
     ['deployer', ['read', 'deploy', 'secrets.read', 'volumes.manage', 'exec']],
+    ['metrics', ['metrics.read']],
     ['node', ['node.session']],
   ])('%s may exactly %j', (role, permissions) => {
     expect([...ALL].filter((permission) => allows(role, permission)).sort()).toEqual([...permissions].sort());
@@ -21,6 +22,7 @@ describe('the permission table', () => {
 
   it('only the platform manages tenants, and only nodes hold sessions', () => {
     expect(ROLES.filter((role) => allows(role, 'tenants.manage'))).toEqual(['platform-admin']);
+    expect(ROLES.filter((role) => allows(role, 'metrics.read'))).toEqual(['platform-admin', 'metrics']);
     expect(ROLES.filter((role) => allows(role, 'node.session'))).toEqual(['node']);
     expect(ROLES.filter((role) => allows(role, 'tokens.manage'))).toEqual(['platform-admin', 'tenant-admin']);
     expect(ROLES.filter((role) => allows(role, 'audit.read'))).toEqual(['platform-admin', 'tenant-admin']);

@@ -13,6 +13,7 @@ export type Permission =
   | 'policy.manage'
   | 'audit.read'
   | 'tenants.manage'
+  | 'metrics.read'
   | 'node.session'
   | 'node.enrol';
 
@@ -31,11 +32,12 @@ const TENANT_ADMIN: readonly Permission[] = [
 
 /** No role can read a secret value back: there is no permission for it. */
 export const PERMISSIONS: Readonly<Record<Role, readonly Permission[]>> = {
-  'platform-admin': [...TENANT_ADMIN, 'tenants.manage'],
+  'platform-admin': [...TENANT_ADMIN, 'tenants.manage', 'metrics.read'],
   'tenant-admin': TENANT_ADMIN,
   deployer: ['read', 'deploy', 'secrets.read', 'volumes.manage', 'exec'],
   'secret-writer': ['secrets.read', 'secrets.write', 'read'],
   viewer: ['read', 'secrets.read'],
+  metrics: ['metrics.read'],
   node: ['node.session'],
 };
 

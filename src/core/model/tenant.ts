@@ -26,7 +26,14 @@ export interface Quota {
   readonly streams?: number;
 }
 
-export type Role = 'platform-admin' | 'tenant-admin' | 'deployer' | 'secret-writer' | 'viewer' | 'node';
+export type Role =
+  | 'platform-admin'
+  | 'tenant-admin'
+  | 'deployer'
+  | 'secret-writer'
+  | 'viewer'
+  | 'metrics'
+  | 'node';
 
 export const ROLES: readonly Role[] = [
   'platform-admin',
@@ -34,6 +41,7 @@ export const ROLES: readonly Role[] = [
   'deployer',
   'secret-writer',
   'viewer',
+  'metrics',
   'node',
 ];
 

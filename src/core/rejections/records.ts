@@ -248,7 +248,7 @@ export const recordCodes = entries({
     cause:
       'A token is scoped to one tenant and one role and has an end. The role is unknown or above the role of the caller, the name is missing, or the lifetime is not a duration. Join tokens live 15 minutes unless `ttl` says otherwise and may be bound to one `nodeName`.',
     accepted:
-      'role platform-admin, tenant-admin, deployer, secret-writer or viewer, not above your own; ttl such as "15m" or "720h"',
+      'role platform-admin, tenant-admin, deployer, secret-writer, viewer or, in the tenant of the platform, metrics, not above your own; ttl such as "15m" or "720h"',
     failing: 'POST /api/v1/tokens\n\n{ "name": "ci", "role": "root", "ttl": "720h" }',
     corrected: 'POST /api/v1/tokens\n\n{ "name": "ci", "role": "deployer", "ttl": "720h" }',
     origin: 'extension',

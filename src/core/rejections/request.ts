@@ -96,7 +96,7 @@ export const requestCodes = entries({
     field: 'Authorization',
     title: 'The role of the credential does not permit this operation.',
     cause:
-      'Each role may do what its job needs: `viewer` reads, `deployer` writes workloads, with new secrets or those of the workload alone, `secret-writer` writes secrets, `tenant-admin` also enrols nodes and issues tokens, `platform-admin` manages tenants. No role can read a secret value back.',
+      'Each role may do what its job needs: `viewer` reads, `deployer` writes workloads, with new secrets or those of the workload alone, `secret-writer` writes secrets, `tenant-admin` also enrols nodes and issues tokens, `platform-admin` manages tenants, `metrics` reads `/metrics` and nothing else. No role can read a secret value back.',
     accepted: 'a credential with a role that permits the operation; the rejection names the roles',
     failing: 'PUT /api/v1/secrets/resources/db      with a token of the role viewer',
     corrected: 'PUT /api/v1/secrets/resources/db      with a token of the role secret-writer',

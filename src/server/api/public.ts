@@ -1,5 +1,6 @@
 import { queryOf } from './request-parts.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { allows } from '../../core/model/permission.ts';
 import { isRejection, reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
 import { type AccessDependencies, authenticate, platformTenantId } from '../access/authenticate.ts';
@@ -24,22 +25,19 @@ export interface PublicOptions {
 /** What programs read there; people may put what they like behind the address of a page. */
 export const PUBLIC_DOCUMENTS = ['/healthz', '/readyz', '/metrics', '/openapi.json'] as const;
 
-/** Figures of the whole installation: for a token of the platform's tenant, whatever its role. */
+/** Figures of the whole installation: for a token of the platform's tenant; the role `metrics` reads them and nothing else. */
 export function metricsRefusal(
   access: AccessDependencies,
   authorization: string | undefined,
 ): Rejection | undefined {
   const principal = authenticate(access, authorization);
   if (isRejection(principal)) return principal;
-  if (
-    principal.role !== 'node' &&
-    principal.kind !== 'join' &&
-    principal.tenantId === platformTenantId(access.store)
-  )
-    return undefined;
+  const { role, kind, tenantId } = principal;
+  const isReader = allows(role, 'metrics.read') || allows(role, 'read');
+  if (isReader && kind !== 'join' && tenantId === platformTenantId(access.store)) return undefined;
   return reject('role_forbidden', {
     field: 'Authorization',
-    received: principal.role,
+    received: role,
     expected: "a token of the platform's tenant; metrics.open serves them to anybody",
     why: 'Metrics are figures of the whole installation.',
   });
@@ -73,7 +71,7 @@ export function addPublicPaths(app: FastifyInstance, options: PublicOptions): vo
     if (refusal) return sendRejection({ options: options.refusals }, request, reply, refusal);
     return reply
       .header('content-type', options.metrics.registry.contentType)
-      .send(await options.metrics.registry.metrics());
+      .send(await options.metrics.text());
   });
   app.get('/openapi.json', plain, async (_request, reply) =>
     reply.header('content-type', 'application/json; charset=utf-8').send(options.openapi()),

@@ -270,6 +270,9 @@ export const requestCases: readonly Case[] = [
     'a tenant that makes platform administrators': ask('POST', '/api/v1/tokens', {
       body: { name: 'up', role: 'platform-admin' },
     }),
+    'a tenant that makes readers of all figures': ask('POST', '/api/v1/tokens', {
+      body: { name: 'up', role: 'metrics' },
+    }),
   }),
   ...refused('apply_dry_run_only', 'dryRun', {
     'a set without a word of it': ask('POST', '/api/v1/apply', { body: [] }),

@@ -13,6 +13,7 @@ const ROLES: readonly (readonly [Role, string])[] = [
   ['deployer', 'deployer: workloads, jobs, volumes and backups'],
   ['secret-writer', 'secret-writer: writes and rotates secrets'],
   ['tenant-admin', 'tenant-admin: everything of the tenant'],
+  ['metrics', 'metrics: /metrics of the installation, nothing else'],
   ['platform-admin', 'platform-admin: every tenant'],
 ];
 
@@ -71,7 +72,7 @@ export function CreateToken({ onClose }: { readonly onClose: () => void }) {
         path="role"
         label="Role"
         value={role}
-        options={can('tenants.manage') ? ROLES : ROLES.slice(0, -1)}
+        options={can('tenants.manage') ? ROLES : ROLES.slice(0, -2)}
         onChange={setRole}
       />
       <TextField

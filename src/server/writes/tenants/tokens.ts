@@ -66,6 +66,14 @@ export async function createToken(
       why: 'Only a platform administrator, acting for the platform itself, makes platform administrators.',
     });
   }
+  if (role === 'metrics' && caller.tenantSlug !== PLATFORM_SLUG) {
+    return reject('role_forbidden', {
+      field: 'role',
+      received: role,
+      expected: "a role of a tenant; metrics is one of the platform's tenant",
+      why: "Metrics are figures of every tenant, so that only the platform's tenant has tokens that read them.",
+    });
+  }
   const ttlMs = parseDuration(ttl);
   if (ttlMs === undefined || ttlMs < 1000 || ttlMs > MAX_TTL_MS) {
     return invalid(
