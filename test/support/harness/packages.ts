@@ -26,6 +26,8 @@ const PACKAGES = {
   'openssh-server': '/usr/sbin/sshd',
   openssl: '/usr/bin/openssl',
   podman: '/usr/bin/podman',
+  prometheus: '/usr/bin/prometheus',
+  'prometheus-alertmanager': '/usr/bin/prometheus-alertmanager',
   pebble: '/usr/bin/pebble',
   'postgresql-15': '/usr/lib/postgresql/15/bin/postgres',
   python3: '/usr/bin/python3.11',
