@@ -134,7 +134,7 @@ try {
   const spent = await shareOfCore(server.pid);
   const gauges = await (await fetch(`${server.url}/metrics`)).text();
   const gauge = (name: string): string =>
-    (Number(new RegExp(`^berth_nodejs_${name} (\\S+)`, 'm').exec(gauges)?.[1] ?? 0) / 2 ** 20).toFixed(0);
+    (Number(new RegExp(`^nodejs_${name} (\\S+)`, 'm').exec(gauges)?.[1] ?? 0) / 2 ** 20).toFixed(0);
   console.log(
     `heap used ${gauge('heap_size_used_bytes')} MiB of ${gauge('heap_size_total_bytes')}, outside it ${gauge('external_memory_bytes')} MiB`,
   );

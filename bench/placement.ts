@@ -54,7 +54,7 @@ function startControllers(store: Store, clusters: TenantClusters, committed: () 
     regions: DEFAULT_REGIONS,
     volumeLeaseMs: 15_000,
     scaling: { measured: async () => new Map(), intervalMs: 15_000, maxReplicas: 10_000 },
-    metrics: { decided: () => undefined, committed },
+    metrics: { decided: () => undefined, reconciled: () => undefined, committed },
     log: (problem, details) => process.stderr.write(`${problem} ${JSON.stringify(details)}\n`),
   });
 }

@@ -510,7 +510,7 @@ export const CONFIG_KEYS = [
     type: 'boolean',
     default: false,
     description:
-      "/metrics is answered without a credential; otherwise a token of the platform's tenant is needed.",
+      "/metrics is answered without a credential; otherwise a token of the platform's tenant is needed, for a scraper one of the role metrics.",
   },
   {
     path: 'dvm.lease',

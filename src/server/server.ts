@@ -45,8 +45,8 @@ export async function startServer({
   const background = composeBackground(base);
   const { controllers, dispatch, leases } = background;
   const admission = composeAdmission(base, controllers);
-  addGauges(base, background, admission.eraser);
   let ready = false;
+  addGauges(base, background, { ...admission, ready: () => ready });
   const { app, shares } = composeHttp(base, background, admission, () => ready);
 
   const waiting = (problem: string): void => log.warn({ problem }, 'waiting for the store');

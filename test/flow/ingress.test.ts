@@ -246,6 +246,7 @@ describe('what ingress nodes say', () => {
     ]);
     const records = plane.store.forTenant(store.id as TenantId).list('ingress-reports');
     expect(records.flatMap(({ record }) => record.routes)).toHaveLength(2);
+    const certified = String((await plane.admin('GET', '/metrics')).body);
     const counted = { answers: [0, 7, 0, 0, 2], milliseconds: 1500 };
     report(
       [],
@@ -259,9 +260,13 @@ describe('what ingress nodes say', () => {
       async () => String((await plane.admin('GET', '/metrics')).body),
       (text) => text.includes('deployment="seen",code="2xx"} 14'),
     );
-    expect(metrics).toContain('berth_ingress_requests{tenant="store",deployment="seen",code="5xx"} 4');
-    expect(metrics).toContain('berth_ingress_request_seconds{tenant="store",deployment="seen"} 3');
+    expect(metrics).toContain('berth_ingress_requests_total{tenant="store",deployment="seen",code="5xx"} 4');
+    expect(metrics).toContain('berth_ingress_request_seconds_total{tenant="store",deployment="seen"} 3');
     expect(metrics).not.toContain('deployment="nobody"');
+    const ends = Date.parse(certificate.notAfter) / 1000;
+    expect(certified).toContain(
+      `berth_ingress_certificate_expiry_timestamp_seconds{tenant="store",host="${HOST}"} ${ends}`,
+    );
     await store.call('DELETE', `${DEPLOYMENTS}/seen`);
     await eventually(
       async () => String((await plane.admin('GET', '/metrics')).body),

@@ -450,7 +450,9 @@ describe('an application behind stock nginx and behind the ingress', () => {
   it.runIf(LONG_TIER)('is counted in metrics, as often as it was asked through the ingress', async () => {
     const counted = async () => {
       const text = String((await cluster.plane.admin('GET', '/metrics')).body);
-      const found = /^berth_ingress_requests\{tenant="shop",deployment="app",code="2xx"\} (\d+)$/m.exec(text);
+      const found = /^berth_ingress_requests_total\{tenant="shop",deployment="app",code="2xx"\} (\d+)$/m.exec(
+        text,
+      );
       return Number(found?.[1] ?? 0);
     };
     // What was asked before is counted by then: the log is read every two seconds, and told with the next heartbeat.

@@ -112,7 +112,7 @@ describe('metrics', () => {
     metrics.request(route, 200, 0.004);
     metrics.request(route, 404, 0.004);
     metrics.gauge('berth_test_value', 'A number.', () => 42);
-    const text = await metrics.registry.metrics();
+    const text = await metrics.text();
     const labels = `method="${route.method}",route="${route.path}"`;
     expect(text).toContain(`berth_http_requests_total{${labels},status="200"} 2`);
     expect(text).toContain(`berth_http_requests_total{${labels},status="404"} 1`);

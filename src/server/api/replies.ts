@@ -91,6 +91,7 @@ export function sendRejections(
   rejections: readonly Rejection[],
 ): FastifyReply {
   const baseUrl = baseUrlOf(request, options.baseUrl);
+  for (const { code } of rejections) options.metrics.rejected(code);
   const body = { rejections: rejections.map((one) => rejectionBody(one, baseUrl)) };
   return send(reply, 200, body, {}, REJECTIONS_TYPE);
 }
@@ -112,6 +113,7 @@ export function sendRejection(
   reply: FastifyReply,
   rejection: Rejection,
 ): FastifyReply {
+  options.metrics.rejected(rejection.code);
   const status = statusOf(rejection);
   const headers = heldHeaders(reply);
   if (status === 401) headers['www-authenticate'] = 'Bearer';

@@ -24,6 +24,8 @@ export interface OwnAddress {
 export interface Gauge {
   readonly name: string;
   readonly help: string;
+  /** Absent: a gauge. */
+  readonly type?: 'counter';
   readonly read: () => number;
 }
 

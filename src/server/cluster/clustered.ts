@@ -81,7 +81,8 @@ export class Clustered implements Cluster {
         read: () => this.#shards?.count ?? 0,
       },
       {
-        name: 'berth_shard_writes_refused',
+        name: 'berth_shard_writes_refused_total',
+        type: 'counter',
         help: 'Writes of controllers that the store refused because their shard had moved.',
         read: () => this.#owned.refused,
       },

@@ -11,7 +11,7 @@ import type { Base } from './base.ts';
 export function composeAdmission(
   base: Base,
   { planFirst }: Pick<Controllers, 'planFirst'>,
-): Admission & { readonly eraser: TenantEraser } {
+): Admission & { readonly eraser: TenantEraser; readonly storageQuota: StorageQuota } {
   const { config, log, store, clock, ids, journal, clusters, limits, secrets, dialer, credentials } = base;
   return {
     store,

@@ -6,6 +6,7 @@ import type { Config } from '../config.ts';
 import { nodeName } from '../../core/model/ids.ts';
 import { DEFAULT_SECRET_POLICY } from '../../core/model/secret-limits.ts';
 import type { Limits } from '../../core/rules/rule.ts';
+import { StateTallies } from '../figures/state-tallies.ts';
 import { createIds } from '../ids.ts';
 import { AuditFiles } from '../journal/audit-files.ts';
 import { Journal } from '../journal/journal.ts';
@@ -34,7 +35,8 @@ export async function composeBase(config: Config, log: Logger, readFile: (path: 
   const clock = systemClock;
   const ids = createIds(clock);
   const tokenKey = readOrCreateKey(config.tokenKeyFile);
-  const opened = await composeStore(config, log, readFile);
+  const metrics = new Metrics();
+  const opened = await composeStore(config, log, readFile, metrics.store());
   const { kv, view, store } = opened;
   const cluster = composeCluster(config, log, { store, clock, tokenKey });
   const secrets = await openSecrets({
@@ -90,7 +92,8 @@ export async function composeBase(config: Config, log: Logger, readFile: (path: 
     clusters,
     journal: new Journal(clock, ids),
     auditFiles: new AuditFiles(config.audit.dir, log),
-    metrics: new Metrics(),
+    metrics,
+    tallies: new StateTallies(view),
     measurements: new Measurements((...asked) => cluster.usage(...asked)),
   };
 }

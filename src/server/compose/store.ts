@@ -9,11 +9,19 @@ import { MemoryBrake, processHeap } from '../memory-brake.ts';
 import { requireHeap } from '../startup.ts';
 import { openKv } from '../store/open.ts';
 import { Store } from '../store/store.ts';
+import { timedKv } from '../store/timed-kv.ts';
 import { StoreView } from '../store/view.ts';
 
 /** The store with its view, which is empty until it is loaded, and the memory that holds it. */
-export async function composeStore(config: Config, log: Logger, readFile: (path: string) => string) {
-  const { kv, verified } = await openKv(config.store, join(config.dataDir, 'store'), readFile);
+export async function composeStore(
+  config: Config,
+  log: Logger,
+  readFile: (path: string) => string,
+  onCommit: Parameters<typeof timedKv>[1],
+) {
+  const opened = await openKv(config.store, join(config.dataDir, 'store'), readFile);
+  const { verified } = opened;
+  const kv = timedKv(opened.kv, onCommit);
   const heap = processHeap();
   const brake = new MemoryBrake(heap, config.limits.heapShare);
   const view = new StoreView(kv, {

@@ -23,6 +23,7 @@ export interface Controller {
 /** Figures for the operator; the server turns them into metrics. */
 export interface ControllerMetrics {
   decided(controller: string, seconds: number): void;
+  reconciled(controller: string, seconds: number): void;
   committed(controller: string, result: 'ok' | 'conflict' | 'fault'): void;
 }
 

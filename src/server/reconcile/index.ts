@@ -17,6 +17,7 @@ import { type AuditKept, type AuditSize, type EventsKept, Janitor } from './hous
 import { NodeLivenessController } from './nodes/node-liveness.ts';
 import { ScalingController, type ScalingOptions } from './scaling/scaling.ts';
 import { SpecSnapshotsController } from './instances/spec-snapshots.ts';
+import { Reconciler } from './reconciler.ts';
 import type { VolumeSettings } from './volumes/volume-read.ts';
 import { VolumesController } from './volumes/volumes.ts';
 
@@ -68,8 +69,8 @@ export interface Controllers {
   adopt(tenantId: TenantId): void;
   abandon(tenantId: TenantId): void;
   status(): Record<string, unknown>;
-  /** Deployments queued for reconciliation. */
-  depth(): number;
+  /** Records queued for reconciliation, by controller. */
+  depths(): readonly (readonly [controller: string, depth: number])[];
   auditSize(): AuditSize;
   /** Ages of the copies that the primaries on a node reported to this process. */
   copyAges(tenantId: TenantId, node: NodeName): readonly CopyAges[];
@@ -130,7 +131,8 @@ export function createControllers(options: ControllersOptions): Controllers {
     abandon: (tenantId) => {
       for (const controller of controllers.toReversed()) controller.abandon(tenantId);
     },
-    depth: () => instances.depth,
+    depths: () =>
+      controllers.flatMap((one) => (one instanceof Reconciler ? [[one.name, one.depth] as const] : [])),
     copyAges: (tenantId, node) => volumes.ages(tenantId, node),
     scalingView: (tenantId, deployment) => scaling.view(tenantId, deployment),
     status: () => Object.fromEntries(controllers.map((controller) => [controller.name, controller.status()])),

@@ -178,6 +178,10 @@ export abstract class Reconciler implements Controller {
   }
 
   async #work(request: ReconcileRequest): Promise<void> {
-    if (this.deps.owns(request.tenantId)) await this.reconcile(request);
+    if (!this.deps.owns(request.tenantId)) return;
+    const { clock, metrics } = this.deps;
+    const startMs = clock.monotonicMs();
+    await this.reconcile(request);
+    metrics.reconciled(this.name, (clock.monotonicMs() - startMs) / 1000);
   }
 }

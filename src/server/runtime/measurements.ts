@@ -1,5 +1,6 @@
 import type { InstanceUsage } from '../../core/protocol/agent-protocol.ts';
 import type { TenantId } from '../../core/model/ids.ts';
+import type { OwnerName } from '../../core/model/owner.ts';
 
 export interface MeasuredUsage extends InstanceUsage {
   /** When it was received, on the monotonic clock. */
@@ -20,10 +21,41 @@ type Elsewhere = (
 
 const NOTHING: ReadonlyMap<string, MeasuredUsage> = new Map();
 
+/** Of all containers of a workload, or of a tenant. Whole numbers, so that adding and taking away leaves nothing behind. */
+export interface UsageSum {
+  containers: number;
+  /** In ten-thousandths of a core. */
+  cpu: number;
+  memoryBytes: number;
+}
+
+export interface TenantUsage {
+  readonly sum: UsageSum;
+  /** In the order in which they were first measured. */
+  readonly byOwner: ReadonlyMap<OwnerName, Readonly<UsageSum>>;
+}
+
+interface KeptUsage {
+  readonly sum: UsageSum;
+  readonly byOwner: Map<OwnerName, UsageSum>;
+}
+
+function noUsage(): UsageSum {
+  return { containers: 0, cpu: 0, memoryBytes: 0 };
+}
+
+function add(to: UsageSum, { containers, cpu, memoryBytes }: UsageSum, sign: 1 | -1): void {
+  to.containers += sign * containers;
+  to.cpu += sign * cpu;
+  to.memoryBytes += sign * memoryBytes;
+}
+
 /** What agents measured last, by node and instance: written by reports, read by scaling and lists, kept in memory only. */
 export class Measurements {
   readonly #elsewhere: Elsewhere;
   readonly #byNode = new Map<string, ReadonlyMap<string, MeasuredUsage>>();
+  readonly #sumsOfNodes = new Map<string, ReadonlyMap<OwnerName, UsageSum>>();
+  readonly #byTenant = new Map<TenantId, KeptUsage>();
 
   constructor(elsewhere: Elsewhere) {
     this.#elsewhere = elsewhere;
@@ -34,19 +66,54 @@ export class Measurements {
     tenantId: TenantId,
     node: string,
     usage: readonly InstanceUsage[],
-    isPlaced: (instanceId: string) => boolean,
+    ownerOf: (instanceId: string) => OwnerName | undefined,
   ): void {
-    const known = [...this.here(tenantId, node)].filter(([id]) => isPlaced(id));
     const atMs = performance.now();
-    const measured = usage
-      .filter(({ instanceId }) => isPlaced(instanceId))
-      .map((one) => [one.instanceId, { ...one, atMs }] as const);
-    this.#byNode.set(`${tenantId}/${node}`, new Map([...known, ...measured]));
+    const newest = new Map(this.here(tenantId, node));
+    for (const one of usage) newest.set(one.instanceId, { ...one, atMs });
+    const sums = new Map<OwnerName, UsageSum>();
+    for (const [id, { cpuPercent, memoryBytes }] of newest) {
+      const owner = ownerOf(id);
+      if (owner === undefined) {
+        newest.delete(id);
+        continue;
+      }
+      const sum = sums.get(owner) ?? noUsage();
+      sums.set(owner, sum);
+      add(sum, { containers: 1, cpu: Math.round(cpuPercent * 100), memoryBytes: Math.round(memoryBytes) }, 1);
+    }
+    this.#byNode.set(`${tenantId}/${node}`, newest);
+    this.#sum(tenantId, node, sums);
+  }
+
+  /** What the node's containers take, in place of what it said before. */
+  #sum(tenantId: TenantId, node: string, sums: ReadonlyMap<OwnerName, UsageSum> | undefined): void {
+    const key = `${tenantId}/${node}`;
+    const kept = this.#byTenant.get(tenantId) ?? { sum: noUsage(), byOwner: new Map<OwnerName, UsageSum>() };
+    this.#byTenant.set(tenantId, kept);
+    const before = this.#sumsOfNodes.get(key);
+    for (const [of, sign] of [[sums, 1] as const, [before, -1] as const])
+      for (const [owner, amount] of of ?? []) {
+        const ofOwner = kept.byOwner.get(owner) ?? noUsage();
+        kept.byOwner.set(owner, ofOwner);
+        add(ofOwner, amount, sign);
+        add(kept.sum, amount, sign);
+        if (ofOwner.containers === 0) kept.byOwner.delete(owner);
+      }
+    if (sums === undefined) this.#sumsOfNodes.delete(key);
+    else this.#sumsOfNodes.set(key, sums);
+    if (kept.byOwner.size === 0) this.#byTenant.delete(tenantId);
+  }
+
+  /** What containers take whose agents are connected to this process, kept as they report. */
+  usage(): ReadonlyMap<TenantId, TenantUsage> {
+    return this.#byTenant;
   }
 
   /** They are of the live session only. */
   forget(tenantId: TenantId, node: string): void {
     this.#byNode.delete(`${tenantId}/${node}`);
+    this.#sum(tenantId, node, undefined);
   }
 
   /** By instance, of an agent that is connected to this process. */

@@ -125,6 +125,8 @@ export interface Kv {
   compact(revision: number): Promise<void>;
   /** Does a real read; never throws. */
   status(): Promise<KvStatus>;
+  /** What it takes on disk, of the largest of several members; absent: nothing is on disk. */
+  fileBytes?(): Promise<number>;
   close(): Promise<void>;
 }
 

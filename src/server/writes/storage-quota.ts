@@ -103,6 +103,22 @@ export class StorageQuota {
     );
   }
 
+  /** What is known without counting. */
+  known(tenantId: TenantId): readonly KnownUse[] {
+    const quota = this.#options.store.forTenant(tenantId).get('quota', 'quota')?.record;
+    return QUOTA_KINDS.flatMap((kind) => {
+      const used = this.#usage.known(tenantId, kind);
+      const limit = stockLimit(quota, this.#options.defaults, kind);
+      if (used === undefined) return [];
+      return QUOTA_MEASURES.map((measure) => ({
+        resource: `${measure}.${kind}`,
+        used: used[measure],
+        limit: limit[measure],
+        isOwn: quota?.[measure]?.[kind] !== undefined,
+      }));
+    });
+  }
+
   /** By what is known without counting: nearly every write does. */
   #certainlyFits(growth: Growth): boolean {
     const used = this.#usage.known(growth.tenantId, growth.kind);
@@ -164,6 +180,12 @@ export class StorageQuota {
 }
 
 export type Usage = Readonly<Record<QuotaMeasure, Readonly<Record<QuotaKind, UsedOf>>>>;
+
+/** As the quota names it, and whether it says so itself. */
+interface KnownUse extends UsedOf {
+  readonly resource: string;
+  readonly isOwn: boolean;
+}
 
 interface UsedOf {
   readonly used: number;

@@ -102,7 +102,7 @@ function appFor(plane: Plane): FastifyInstance {
     freshId: () => 'req',
     baseUrl: 'http://berth.test',
     log: SILENT,
-    metrics: { request: () => undefined },
+    metrics: { request: () => undefined, rejected: () => undefined },
     ready: () => true,
   });
   shared = Object.assign(held, { app });
@@ -175,7 +175,7 @@ export class Plane {
       owns: () => true,
       parseSchedule,
       scaling: { measured: async () => new Map(), intervalMs: 15_000, maxReplicas: 100 },
-      metrics: { decided: () => undefined, committed: () => undefined },
+      metrics: { decided: () => undefined, reconciled: () => undefined, committed: () => undefined },
       log: (problem, details) => this.problems.push(`${problem} ${JSON.stringify(details)}`),
     });
     const log = SILENT;

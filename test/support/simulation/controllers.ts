@@ -153,7 +153,7 @@ export class Simulation {
         intervalMs: MEASURED_MS,
         maxReplicas: 100,
       },
-      metrics: { decided: () => undefined, committed: () => undefined },
+      metrics: { decided: () => undefined, reconciled: () => undefined, committed: () => undefined },
       log: (problem, details) => this.problems.push(`${problem} ${JSON.stringify(details)}`),
       ...overrides,
     });

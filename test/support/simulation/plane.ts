@@ -135,7 +135,7 @@ export class SimulatedPlane {
         intervalMs: 15_000,
         maxReplicas: 100,
       },
-      metrics: { decided: () => undefined, committed: () => undefined },
+      metrics: { decided: () => undefined, reconciled: () => undefined, committed: () => undefined },
       log: (problem, details) => around.onProblem(`${problem} ${JSON.stringify(details)}`),
     });
     this.#volumeReports = new VolumeReports({

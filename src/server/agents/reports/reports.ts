@@ -78,7 +78,7 @@ export class Reports {
         tenantId,
         node,
         report.usage,
-        (id) => placed.find(tenantId, node, id) !== undefined,
+        (id) => placed.find(tenantId, node, id)?.record.deployment,
       );
     // Every report repeats it: what is not published now is published if it lasts.
     if (report.engineProblem !== session.engineProblem && this.#mayTell(session))

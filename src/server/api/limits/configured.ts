@@ -56,8 +56,8 @@ export function configuredLimits(
 export function gaugeLimits(metrics: Metrics, { connections, streams, unread }: ConfiguredLimits): void {
   const { descriptors } = connections;
   metrics.gauge('berth_connections', 'Connections to this process.', () => connections.count);
-  metrics.gauge(
-    'berth_connections_refused',
+  metrics.counter(
+    'berth_connections_refused_total',
     'Connections and requests refused for the number of connections.',
     () => connections.refused,
   );
@@ -68,15 +68,15 @@ export function gaugeLimits(metrics: Metrics, { connections, streams, unread }: 
     () => descriptors.forRequests,
   );
   metrics.gauge('berth_streams', 'Event streams, logs and commands under way.', () => streams.open);
-  metrics.gauge('berth_streams_refused', 'Streams refused for their number.', () => streams.refused);
+  metrics.counter('berth_streams_refused_total', 'Streams refused for their number.', () => streams.refused);
   metrics.gauge('berth_unread_bytes', 'Bytes of answers that readers have not taken.', () => unread.bytes);
-  metrics.gauge(
-    'berth_unread_refused',
+  metrics.counter(
+    'berth_unread_refused_total',
     'Requests refused for answers that were not read.',
     () => unread.refused,
   );
-  metrics.gauge(
-    'berth_unread_ended',
+  metrics.counter(
+    'berth_unread_ended_total',
     'Connections closed because their answer was not read.',
     () => unread.ended,
   );

@@ -124,6 +124,7 @@ export async function openEtcdKv(options: EtcdOptions): Promise<Kv> {
       closing.signal.aborted
         ? { kind: 'etcd', connected: false, problem: 'the store is closed' }
         : readStatus(cluster, sharedHead, () => space.start()),
+    fileBytes: () => read(() => space.greatestSize()),
     close: async () => {
       if (closing.signal.aborted) return;
       closing.abort();

@@ -64,7 +64,7 @@ export class SpaceRecovery {
   async #attempt(round: number): Promise<boolean> {
     const alarms = await this.#noSpaceAlarms();
     if (alarms.length === 0) return true;
-    const before = await this.#greatestSize();
+    const before = await this.greatestSize();
     await compactTo(this.#cluster, await readHead(this.#cluster, this.#keys));
     // One after the other: a member does not answer while it rewrites its file.
     for (const member of this.#cluster.members) {
@@ -72,7 +72,7 @@ export class SpaceRecovery {
         .callMember(member, METHODS.defragment, {}, DEFRAGMENT_TIMEOUT_MS)
         .catch(() => undefined);
     }
-    const shrunk = (await this.#greatestSize()) < before * SHRUNK_TO;
+    const shrunk = (await this.greatestSize()) < before * SHRUNK_TO;
     if (!shrunk && round % ROUNDS_BEFORE_TRIAL !== 0) return false;
     for (const { memberID } of alarms) {
       await this.#cluster.call(
@@ -88,7 +88,8 @@ export class SpaceRecovery {
     return (await readAlarms(this.#cluster)).filter(({ alarm }) => alarm === ALARM.noSpace);
   }
 
-  async #greatestSize(): Promise<number> {
+  /** Of the database files of all members. */
+  async greatestSize(): Promise<number> {
     const { members, timeoutMs } = this.#cluster;
     const sizes = await Promise.allSettled(
       members.map((member) => this.#cluster.callMember(member, METHODS.status, {}, timeoutMs)),

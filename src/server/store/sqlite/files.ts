@@ -1,4 +1,5 @@
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /** The files of one store, all in its data directory. */
@@ -40,4 +41,10 @@ export function makePrivateFile(path: string, dir: string): void {
   } finally {
     closeSync(handle);
   }
+}
+
+/** Of the database and of what is not written into it yet. */
+export async function bytesOf({ database }: StoreFiles): Promise<number> {
+  const sizes = [database, `${database}-wal`].map((path) => stat(path).catch(() => ({ size: 0 })));
+  return (await Promise.all(sizes)).reduce((sum, { size }) => sum + size, 0);
 }

@@ -5,7 +5,7 @@ import { type Kv, KvCompactedError, type KvStatus, KvUnavailableError } from '..
 import { createWatchers } from '../watchers.ts';
 import { lockDirectory } from './directory-lock.ts';
 import { DamageError, describeFault } from './fault.ts';
-import { makeDirectory, makePrivateFile, type StoreFiles, storeFiles } from './files.ts';
+import { bytesOf, makeDirectory, makePrivateFile, type StoreFiles, storeFiles } from './files.ts';
 import { openReader, type Reader } from './reader.ts';
 import { startWriter } from './writer-link.ts';
 
@@ -146,6 +146,7 @@ export async function beginSqliteKv(options: SqliteKvOptions): Promise<SqliteKv>
     revokeLease: async (lease) => void (await writer.ask('revoke', Number(lease))),
     compact: async (revision) => void (await writer.ask('compact', revision)),
     status,
+    fileBytes: () => bytesOf(files),
     async close() {
       if (closed) return;
       closed = true;
