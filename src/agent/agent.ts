@@ -302,7 +302,11 @@ export class Agent {
     ]);
     if (this.#ingress === undefined) await endIngress(this.#options.dataDir, this.#options.log);
     const looping = this.#loop.run(all);
-    const recall = setTimeout(() => void this.#recall(all), ALONE_AFTER_MS);
+    const recall = setTimeout(() => {
+      this.#recall(all).catch((error: unknown) =>
+        this.#options.log.warn('the last orders could not be followed', { problem: messageOf(error) }),
+      );
+    }, ALONE_AFTER_MS);
     const farewell = await this.#session.run(signal);
     stop.abort();
     clearTimeout(recall);

@@ -82,6 +82,7 @@ describe('the package', () => {
     process.stdout.write(`${installed.summary.replace(`${folder}/`, '')}\n`);
     expect(files).toContain('package/bin/berth');
     expect(files).toContain('package/packaging/systemd/berth-agent.service');
+    expect(files).toContain('package/packaging/monitoring/berth-alerts.yml');
     for (const program of ['server', 'agent', 'cli'])
       expect(files).toContain(`package/dist/${program}/main.js`);
     expect(

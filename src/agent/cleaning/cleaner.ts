@@ -61,6 +61,7 @@ export class Cleaner {
   #timer: NodeJS.Timeout | undefined;
   #round: Promise<unknown> = Promise.resolve();
   #agedMs = performance.now();
+  #saidFull = false;
   #restUntilMs = -Infinity;
   #looking = false;
   #conditions: readonly NodeCondition[] = [];
@@ -118,7 +119,16 @@ export class Cleaner {
     const disk = await this.#disk();
     const what = `the disk of the engine (${this.#options.rootDir()})`;
     const readings: readonly Reading[] = [
-      ...(disk === undefined ? [] : [{ kind: 'disk', percent: percent(disk), what } as const]),
+      ...(disk === undefined
+        ? []
+        : [
+            {
+              kind: 'disk',
+              percent: percent(disk),
+              freeBytes: disk.totalBytes - disk.usedBytes,
+              what,
+            } as const,
+          ]),
       ...(await readMachine()),
     ];
     const before = JSON.stringify(this.#conditions);
@@ -202,9 +212,14 @@ export class Cleaner {
 
   #checkRoom(disk: Disk | undefined, removed: number): void {
     const { settings, log } = this.#options;
-    if (disk === undefined || settings.disk === undefined || percent(disk) < settings.disk.from) return;
+    if (disk === undefined || settings.disk === undefined || percent(disk) < settings.disk.from) {
+      this.#saidFull = false;
+      return;
+    }
     this.#restUntilMs = performance.now() + REST_MS;
-    log.warn('the disk of the engine is full, and nothing more may be removed', {
+    if (this.#saidFull) return;
+    this.#saidFull = true;
+    log.warn('the disk of the engine is above --clean-disk, and nothing more may be removed', {
       folder: this.#options.rootDir(),
       percent: Math.round(percent(disk)),
       removed,

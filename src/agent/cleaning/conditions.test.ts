@@ -27,3 +27,8 @@ it('reads this machine', async () => {
   for (const { percent } of readings) expect(percent).toBeGreaterThan(0);
   for (const { percent } of readings) expect(percent).toBeLessThan(100);
 });
+
+it('is not told while much is left of a large disk', () => {
+  expect(conditionsOf([{ ...disk(97), freeBytes: 60 * 1024 ** 3 }], FULL)).toEqual([]);
+  expect(conditionsOf([{ ...disk(97), freeBytes: 6 * 1024 ** 3 }], [])).toHaveLength(1);
+});

@@ -1,16 +1,26 @@
 import { readFile } from 'node:fs/promises';
 import type { NodeCondition, NodeConditionKind } from '../../core/model/node.ts';
 
-/** In percent of what there is: from where it is told, and below which it is over. Between them it stays as it was. */
-const MARKS: Readonly<Record<NodeConditionKind, { readonly from: number; readonly to: number }>> = {
-  disk: { from: 95, to: 90 },
-  memory: { from: 95, to: 90 },
+const GIB = 1024 ** 3;
+
+interface Mark {
+  /** In percent of what there is: from where it is told, and below which it is over. Between them it stays as it was. */
+  readonly from: number;
+  readonly to: number;
+  /** With so much left a large machine has room, whatever part of it that is. */
+  readonly roomBytes?: number;
+}
+
+const MARKS: Readonly<Record<NodeConditionKind, Mark>> = {
+  disk: { from: 95, to: 90, roomBytes: 20 * GIB },
+  memory: { from: 95, to: 90, roomBytes: 4 * GIB },
   pids: { from: 90, to: 80 },
 };
 
 export interface Reading {
   readonly kind: NodeConditionKind;
   readonly percent: number;
+  readonly freeBytes?: number;
   /** What it is of, for a person. */
   readonly what: string;
 }
@@ -29,10 +39,10 @@ export function conditionsOf(
   readings: readonly Reading[],
   before: readonly NodeCondition[],
 ): readonly NodeCondition[] {
-  return readings.flatMap(({ kind, percent, what }) => {
-    const { from, to } = MARKS[kind];
+  return readings.flatMap(({ kind, percent, freeBytes = 0, what }) => {
+    const { from, to, roomBytes = Infinity } = MARKS[kind];
     const was = before.some((one) => one.kind === kind);
-    if (percent < (was ? to : from)) return [];
+    if (percent < (was ? to : from) || freeBytes >= roomBytes) return [];
     const shown = Math.floor(percent / BAND) * BAND;
     const message = `${what} is used to ${shown} % or more, and nothing new is placed here until it is below ${to} %: ${ADVICE[kind]}`;
     return [{ kind, message }];
@@ -50,7 +60,12 @@ export async function readMachine(): Promise<readonly Reading[]> {
   const [total, available] = [amount('MemTotal'), amount('MemAvailable')];
   const processes = Number(/\/(\d+)\s/.exec(load)?.[1]);
   const readings: readonly Reading[] = [
-    { kind: 'memory', percent: 100 * (1 - available / total), what: 'the memory of the machine' },
+    {
+      kind: 'memory',
+      percent: 100 * (1 - available / total),
+      freeBytes: available * 1024,
+      what: 'the memory of the machine',
+    },
     {
       kind: 'pids',
       percent: (100 * processes) / Number(most),

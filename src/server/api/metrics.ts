@@ -47,6 +47,7 @@ export class Metrics implements ApiMetrics {
   readonly #figures = new WeakMap<Route, RouteFigures>();
   readonly #rejected: (code: RejectionCode) => () => void;
   readonly #families: Family[] = [];
+  #making: Promise<string> | undefined;
 
   constructor() {
     const { registry } = this;
@@ -173,8 +174,16 @@ export class Metrics implements ApiMetrics {
     this.#families.push(described);
   }
 
-  /** Everything, in the text format of Prometheus; between large families others have a turn. */
-  async text(): Promise<string> {
+  /** Everything, in the text format of Prometheus. Who asks while it is made gets the same: a large one takes a while. */
+  text(): Promise<string> {
+    this.#making ??= this.#make().finally(() => {
+      this.#making = undefined;
+    });
+    return this.#making;
+  }
+
+  /** Between large families others have a turn. */
+  async #make(): Promise<string> {
     const parts = [await this.registry.metrics()];
     for (const described of this.#families) {
       const part = familyText(described);

@@ -80,8 +80,9 @@ function emptyTally(): TenantTally {
   };
 }
 
-export function isUnplaced({ desired, placed }: Pick<DeploymentStatus, 'desired' | 'placed'>): boolean {
-  return placed < desired;
+/** While a spec is rolled out, or waits for what it depends on, fewer are placed although no node refused any. */
+export function isUnplaced({ phase, desired, placed }: DeploymentStatus): boolean {
+  return placed < desired && (phase === 'Pending' || phase === 'Degraded');
 }
 
 export function nodeState({ notReady }: NodeRecord, liveness: NodeLiveness | undefined): NodeState {

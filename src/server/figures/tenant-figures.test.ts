@@ -95,6 +95,9 @@ it('adds up tenants beyond the bound', async () => {
   const rows = read('berth_deployments').filter((row) => row.includes('Degraded'));
   expect(rows).toHaveLength(MAX_TENANTS + 1);
   expect(rows).toContain(`${OTHERS} Degraded: 2`);
+  const named = read('berth_deployment_problem');
+  expect(new Set(named).size).toBe(MAX_TENANTS + 2);
+  expect(named.filter((row) => row.includes(OTHERS))).toEqual([]);
 });
 
 it('shows a volume as its primary measured it, and first those that need somebody', async () => {
@@ -112,12 +115,14 @@ it('shows a volume as its primary measured it, and first those that need somebod
     epoch: 2,
     ...more,
   });
+  // Some of them are none: an agent may say what it likes.
+  const copies = ['n2', 'n2', 'nowhere-1'].map((nodeId) => ({ nodeId, ageMs: 2500 }));
   const seen = { role: 'primary', epoch: 2, state: 'ready', measuredAt: '', sizeBytes: 100, usedBytes: 95 };
   await store.commit(
     new Transaction(SHOP)
       .put('volumes', 'a', volume('a', {}) as never)
       .put('volumes', 'b', volume('b', {}) as never)
-      .put('volume-observations', 'b/n1', { ...seen, copies: [{ nodeId: 'n2', ageMs: 2500 }] } as never)
+      .put('volume-observations', 'b/n1', { ...seen, copies } as never)
       .put('volume-observations', 'b/n2', { role: 'replica', epoch: 1, diverged: [{ epoch: 1 }] } as never),
   );
   expect(read('berth_volume_used_bytes')).toEqual(['shop b-name: 95']);
@@ -125,6 +130,30 @@ it('shows a volume as its primary measured it, and first those that need somebod
   expect(read('berth_volume_copy_lag_seconds')).toEqual(['shop b-name n2: 2.5']);
   expect(read('berth_volume_diverged')).toEqual(['shop b-name: 1', 'shop a-name: 0']);
   expect(read('berth_volumes_leased')).toEqual(['shop: 2']);
+});
+
+it('names a deployment as unplaced where no node takes it, and not while it is updated or waits for another', async () => {
+  const { store, read } = await figures();
+  await tenant(store, SHOP);
+  for (const phase of ['Pending', 'Degraded', 'Progressing', 'Waiting'])
+    await store.commit(
+      new Transaction(SHOP)
+        .put('deployments', phase.toLowerCase(), {} as never)
+        .put('deployment-status', phase.toLowerCase(), {
+          phase,
+          message: '',
+          desired: 2,
+          placed: 1,
+          running: 1,
+          healthy: 1,
+          updated: 1,
+        } as never),
+    );
+  expect(read('berth_deployment_problem')).toEqual([
+    'shop pending unplaced: 1',
+    'shop degraded degraded: 1',
+    'shop degraded unplaced: 1',
+  ]);
 });
 
 it('walks no records: what is listed is bounded', async () => {

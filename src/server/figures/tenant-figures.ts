@@ -84,7 +84,7 @@ export class TenantFigures {
     for (const [id, tally] of tallies.tenants()) {
       if (!owns(id)) continue;
       const slug = store.getGlobal('tenants', id)?.record.slug;
-      if (slug !== undefined) found.push({ id, slug: found.length < MAX_TENANTS ? slug : OTHERS, tally });
+      if (slug !== undefined) found.push({ id, slug, tally });
     }
     return found;
   }
@@ -113,13 +113,13 @@ export class TenantFigures {
     read: (tenant: OwnTenant) => readonly Sample<Label>[],
   ): readonly Sample<Label>[] {
     const tenants = this.#tenants();
-    if (tenants.length <= MAX_TENANTS) return tenants.flatMap(read);
     const sums = new Map<string, Sample<Label>>();
-    for (const [labels, value] of tenants.flatMap(read)) {
-      const key = JSON.stringify(labels);
-      sums.set(key, [labels, value + (sums.get(key)?.[1] ?? 0)]);
-    }
-    return [...sums.values()];
+    for (const tenant of tenants.slice(MAX_TENANTS))
+      for (const [labels, value] of read({ ...tenant, slug: OTHERS })) {
+        const key = Object.values(labels).join(' ');
+        sums.set(key, [labels, value + (sums.get(key)?.[1] ?? 0)]);
+      }
+    return [...tenants.slice(0, MAX_TENANTS).flatMap(read), ...sums.values()];
   }
 
   #instances(): readonly Family[] {
@@ -269,12 +269,14 @@ export class TenantFigures {
         labels: ['tenant', 'volume', 'node'],
         read: () =>
           rows('berth_volume_copy_lag_seconds', (tenant, record) =>
-            (this.#primarySeen(tenant, record)?.copies ?? []).flatMap(
-              ({ nodeId, ageMs }): Sample<'tenant' | 'volume' | 'node'>[] =>
-                ageMs === undefined
-                  ? []
-                  : [[{ tenant: tenant.slug, volume: record.name, node: nodeId }, ageMs / 1000]],
-            ),
+            // Of copies that the record has: an agent may report any name.
+            record.replicas.flatMap(({ nodeId }): Sample<'tenant' | 'volume' | 'node'>[] => {
+              const copies = this.#primarySeen(tenant, record)?.copies;
+              const ageMs = copies?.find((copy) => copy.nodeId === nodeId)?.ageMs;
+              return ageMs === undefined
+                ? []
+                : [[{ tenant: tenant.slug, volume: record.name, node: nodeId }, ageMs / 1000]];
+            }),
           ),
       }),
     ];

@@ -34,6 +34,8 @@ export interface BackupMade {
   readonly revision: number;
   readonly contents: Contents;
   readonly keys: readonly KeptKey[];
+  /** The file that has them; absent: the backup itself. */
+  readonly keysTo?: string;
 }
 
 function isFolder(path: string): boolean {
@@ -72,7 +74,14 @@ export async function makeBackup(order: BackupOrder): Promise<BackupMade> {
       await writeWholeFile(keysTo, sealed('keys', packed(keys, nothing(), new ContentsDigest())), signal);
     const holds = keysTo === undefined ? 'store and keys' : 'store';
     const bytes = await writeWholeFile(path, sealed(holds, packed(inside, store.pages(), digest)), signal);
-    return { path, bytes, revision: store.revision, contents: digest.result(), keys: inside };
+    return {
+      path,
+      bytes,
+      revision: store.revision,
+      contents: digest.result(),
+      keys,
+      ...(keysTo && { keysTo }),
+    };
   } finally {
     await store.close();
   }

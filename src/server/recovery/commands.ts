@@ -69,7 +69,8 @@ function scheduleOf({ values }: Words): { readonly keep?: number; readonly every
 
 function tellBackup(config: Config, made: BackupMade, { say }: CommandInput): void {
   say(`${made.path}: ${formatBytes(made.bytes)}, revision ${made.revision}, ${contentsText(made.contents)}`);
-  if (made.keys.length > 0) say(`it holds ${made.keys.map(({ setting }) => setting).join(', ')}`);
+  const names = made.keys.map(({ setting }) => setting).join(', ');
+  if (names !== '') say(`${made.keysTo ?? 'it'} holds ${names}`);
   for (const line of keysElsewhere(config, made.keys)) say(line);
 }
 

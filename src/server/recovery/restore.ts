@@ -51,7 +51,16 @@ function note(noted: Noted, { key, value }: KvEntry): void {
 
 /** Who is at the keyboard, for the audit. */
 export function localActor(requestId: string): { readonly requestId: string; readonly source: string } {
-  return { requestId, source: `this machine, user ${userInfo().username}` };
+  return { requestId, source: `this machine, user ${localUser()}` };
+}
+
+/** In a container the user often has a number only. */
+function localUser(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return String(process.getuid?.() ?? 'unknown');
+  }
 }
 
 /** Told in the store itself: to the owners of nodes, and to the platform's administrators. */

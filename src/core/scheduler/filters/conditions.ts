@@ -7,8 +7,7 @@ export const conditions: Filter = {
   scope: 'node',
   steady: false,
   admits: ({ name, node }, { volumes = [] }) =>
-    node.record.conditions === undefined ||
-    volumes.some(({ stays, nodes }) => stays === true && nodes.includes(name)),
+    node.record.conditions === undefined || volumes.some(({ nodes }) => nodes.includes(name)),
   required: () => 'room on the machine',
   reported,
   refusal: (state) => ({

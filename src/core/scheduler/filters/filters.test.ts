@@ -77,6 +77,11 @@ const TABLE: Readonly<Record<FilterName, readonly Case[]>> = {
       node: { conditions: [{ kind: 'disk', message: 'the disk is used to 95 % or more: berth node clean' }] },
       refused: { code: 'node_condition_disk', says: ['95 % or more', 'berth node clean'] },
     },
+    ...(['local', 'write'] as const).map((access) => ({
+      it: `takes what has to be where its ${access} volume is`,
+      node: { conditions: [{ kind: 'disk' as const, message: 'full' }] },
+      request: { volumes: [{ volume: 'data', access, nodes: [name('n1')] }] },
+    })),
   ],
   'control-plane': [
     { it: 'takes another node', settings: { controlPlaneNodes: new Set([name('n0')]) } },

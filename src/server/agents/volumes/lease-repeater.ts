@@ -24,8 +24,10 @@ interface Registration {
 export class LeaseRepeater {
   readonly #clock: Clock;
   readonly #log: Logger;
+  readonly #address: LeaseThreadData;
   readonly #byNode = new Map<string, Registration>();
   readonly #unsubscribe: () => void;
+  #begun = false;
   #worker: Worker | undefined;
   #port: number | undefined;
 
@@ -33,33 +35,46 @@ export class LeaseRepeater {
   constructor(view: StoreView, address: LeaseThreadData, clock: Clock, log: Logger) {
     this.#clock = clock;
     this.#log = log;
+    this.#address = address;
     this.#unsubscribe = view.onChange(({ kind, after }) => {
-      if (kind !== 'volumes' || after === undefined) return;
-      this.#unsubscribe();
-      this.#start(address);
+      if (kind === 'volumes' && after !== undefined) this.#start();
     });
   }
 
-  /** Without it leases are given in sessions alone: a port in use is logged and stops nothing. */
-  #start(address: LeaseThreadData): void {
+  /** Once. Without it leases are given in sessions alone: a port in use, or no room for a thread, is logged and stops nothing. */
+  #start(): void {
+    if (this.#begun) return;
+    this.#begun = true;
+    this.#unsubscribe();
     const thread = `./lease-thread${extname(import.meta.url)}`;
-    const worker = new Worker(new URL(thread, import.meta.url), { workerData: address, execArgv: [] });
+    try {
+      this.#follow(new Worker(new URL(thread, import.meta.url), { workerData: this.#address, execArgv: [] }));
+    } catch (error) {
+      this.#failed(error);
+    }
+  }
+
+  #failed(error: unknown): void {
+    this.#log.warn(
+      { err: error, ...this.#address },
+      'leases of volumes are not repeated by a thread of their own',
+    );
+    this.#port = undefined;
+  }
+
+  #follow(worker: Worker): void {
     this.#worker = worker;
     worker.unref();
     worker.once('message', ({ port }: FromLeaseThread) => {
       this.#port = port;
     });
-    worker.once('error', (error) => {
-      this.#log.warn(
-        { err: error, ...address },
-        'leases of volumes are not repeated by a thread of their own',
-      );
-      this.#port = undefined;
-    });
+    worker.once('error', (error) => this.#failed(error));
   }
 
-  /** A lease was given in the session: from now on it may be repeated. Undefined: there is no thread. */
+  /** A lease was given in the session: from now on it may be repeated. Undefined: there is no thread, or not yet. */
   given(session: AgentSession): LeaseRepeat | undefined {
+    // After a restore leases are given for volumes of which the store has no record.
+    this.#start();
     if (this.#port === undefined) return undefined;
     let registration = this.#byNode.get(session.key);
     if (registration?.session !== session) {

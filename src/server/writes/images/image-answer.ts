@@ -110,7 +110,7 @@ function movedWarnings(
   return [{ code: 'image_tag_moved', field: 'image', why }];
 }
 
-/** Enough to tell a tag that moves; more would only make records longer. */
+/** Enough to tell a tag that moves, and to keep what may be rolled back to; more would only make records longer. */
 const SEEN_IMAGES = 8;
 
 export function seenAfter(
@@ -120,7 +120,8 @@ export function seenAfter(
   version: number,
 ): readonly SeenImage[] {
   if (digest === undefined || (seen[0]?.image === image && seen[0].digest === digest)) return seen;
-  return [{ image, digest, version }, ...seen.filter((one) => one.image !== image)].slice(0, SEEN_IMAGES);
+  const others = seen.filter((one) => one.image !== image || one.digest !== digest);
+  return [{ image, digest, version }, ...others].slice(0, SEEN_IMAGES);
 }
 
 /** See `runIdentity`; `beside` is what may not be stored yet. */
