@@ -123,11 +123,11 @@ attack(
 
 /** Enough for the control plane itself, and for a few hundred deployments. */
 const SMALL_HEAP = {
-  NODE_OPTIONS: '--max-old-space-size=100',
+  NODE_OPTIONS: '--max-old-space-size=80',
   BERTH_QUOTAS_BYTES: '{"deployments": 2000000000}',
   BERTH_QUOTAS_RECORDS: '{"deployments": 1000000}',
 };
-const AT_ONCE = 8;
+const AT_ONCE = 32;
 
 /** Calls one after the other on several connections until one of them answers true; how many were called. */
 async function untilTrue(most: number, call: (at: number) => Promise<boolean>): Promise<number> {
