@@ -37,16 +37,19 @@ export interface InstanceRecord {
   readonly once?: OnceTerms;
 }
 
-export type ContainerPhase =
-  | 'pending'
-  | 'pulling'
-  | 'creating'
-  | 'starting'
-  | 'running'
-  | 'exited'
-  | 'failed'
-  | 'removed'
-  | 'unknown';
+export const CONTAINER_PHASES = [
+  'pending',
+  'pulling',
+  'creating',
+  'starting',
+  'running',
+  'exited',
+  'failed',
+  'removed',
+  'unknown',
+] as const;
+
+export type ContainerPhase = (typeof CONTAINER_PHASES)[number];
 
 /** What the node's agent last saw. Written by agents/reports/reports only. */
 export interface InstanceObservation {

@@ -1,4 +1,5 @@
 import type { InstanceId } from '../model/ids.ts';
+import { CONTAINER_PHASES } from '../model/instance.ts';
 import { FAILURE_LINES } from '../model/kept-failure.ts';
 import { parseAddress, parseCidr } from '../model/ipv4.ts';
 import { NODE_CONDITIONS } from '../model/node.ts';
@@ -101,20 +102,7 @@ const observation = message({
   type: 'object',
   fields: {
     id: branded<InstanceId>()(textUpTo(64)),
-    phase: {
-      type: 'string',
-      values: [
-        'pending',
-        'pulling',
-        'creating',
-        'starting',
-        'running',
-        'exited',
-        'failed',
-        'removed',
-        'unknown',
-      ],
-    },
+    phase: { type: 'string', values: CONTAINER_PHASES },
     health: optional({ type: 'string', values: ['starting', 'healthy', 'unhealthy'] }),
     containerId: optional(text),
     containerName: optional(text),

@@ -1,7 +1,7 @@
 import { isFinished, type JobRunState, type StoredRun } from '../../core/model/job-run.ts';
 import type { DeploymentPhase, DeploymentStatus } from '../../core/model/deployment.ts';
 import type { TenantId } from '../../core/model/ids.ts';
-import type { ContainerPhase } from '../../core/model/instance.ts';
+import { CONTAINER_PHASES } from '../../core/model/instance.ts';
 import type { NodeLiveness, NodeRecord } from '../../core/model/node.ts';
 import { isLeased, type VolumePhase, type VolumeRecord } from '../../core/model/volume.ts';
 import type { SeenVolume } from '../../core/contract/volume-seen.ts';
@@ -24,17 +24,7 @@ export const STATES = {
     'Degraded',
     'Stopped',
   ] satisfies DeploymentPhase[],
-  instances: [
-    'pending',
-    'pulling',
-    'creating',
-    'starting',
-    'running',
-    'exited',
-    'failed',
-    'removed',
-    'unknown',
-  ] satisfies ContainerPhase[],
+  instances: CONTAINER_PHASES,
   nodes: ['ready', 'not_ready', 'failed', 'lost', 'unconnected'] satisfies NodeState[],
   jobs: ['None', 'Pending', 'Running', 'Retrying', 'Succeeded', 'Failed', 'Cancelled'] satisfies JobState[],
   volumes: ['Pending', 'Materializing', 'Ready', 'Degraded', 'Deleting'] satisfies VolumePhase[],
