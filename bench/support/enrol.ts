@@ -1,9 +1,10 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { VERSION } from '../../src/server/version.ts';
 import { BENCH_TOKEN } from './server-process.ts';
 
 /** A machine as its agent describes it. */
 export const AGENT_FACTS = {
-  agentVersion: '0.1.0',
+  agentVersion: VERSION,
   engine: { kind: 'docker', version: '20.10.24' },
   platform: 'linux/amd64',
   capacity: { cpu: 4, memoryBytes: 8 * 2 ** 30 },

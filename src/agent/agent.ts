@@ -29,6 +29,7 @@ import { Networks } from './networks/networks.ts';
 import { AGENT_FEATURES, type NodeFacts, nodeFacts } from './session/node-facts.ts';
 import { ownership } from './containers/own-labels.ts';
 import { Reporter } from './session/reporter.ts';
+import type { WayOut } from './session/proxy.ts';
 import { Session, type SessionMessage } from './session/session.ts';
 import { openChannel } from './session/channel.ts';
 import { Streams } from './session/streams.ts';
@@ -45,6 +46,7 @@ export interface AgentOptions {
   readonly engine: Engine;
   readonly info: EngineInfo;
   readonly identity: Identity;
+  readonly way: WayOut;
   readonly key: KeyObject;
   readonly labels: Readonly<Record<string, string>>;
   readonly bindRoots: readonly string[];
@@ -130,6 +132,7 @@ export class Agent {
     this.#facts = this.#nodeFacts();
     this.#session = new Session({
       identity,
+      way: options.way,
       key,
       log,
       facts: () => this.#readFacts(),

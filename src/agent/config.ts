@@ -10,6 +10,7 @@ import { withoutTrailing } from '../core/model/text-end.ts';
 import { FLAGS, type Flag, type FlagName } from './flags.ts';
 import type { CleaningSettings } from './cleaning/cleaner.ts';
 import { SAVED_FLAGS, type SavedSettings } from './saved-settings.ts';
+import { isExempt, parseProxy, type Proxy, type WayOut } from './session/proxy.ts';
 import { VOLUME_ENGINES } from './volumes/names.ts';
 import { LOG_LEVELS, type LogLevel } from './log.ts';
 
@@ -18,6 +19,9 @@ export interface AgentConfig {
   readonly servers: readonly string[];
   readonly join: JoinSource | undefined;
   readonly caDigest: string | undefined;
+  /** PEM, beside what the machine trusts. */
+  readonly caFile: string | undefined;
+  readonly proxyFor: WayOut['proxyFor'];
   readonly name: string;
   /** False: the name was taken from the host. */
   readonly nameGiven: boolean;
@@ -82,10 +86,10 @@ export function readConfig(
     return {
       kind: 'config',
       config: {
-        ...toConfig(withoutEmpty({ ...before, ...given }), hostname),
+        ...toConfig(withoutEmpty({ ...before, ...given }), hostname, environment),
         saved: mergeSettings(before, flags),
         recalled: SAVED_FLAGS.filter((name) => given[name] === undefined).flatMap((name) =>
-          (before[name] ?? []).map((value) => `--${name} ${value}`),
+          (before[name] ?? []).map((value) => `--${name} ${name === 'proxy' ? withoutUser(value) : value}`),
         ),
       },
     };
@@ -117,7 +121,7 @@ function mergeSettings(before: SavedSettings, flags: Given): SavedSettings {
 
 function readFlags(argv: readonly string[]): Given {
   const given: Partial<Record<FlagName, string[]>> = {};
-  const rest = [...argv];
+  const rest = argv[0] === 'repin' ? ['--repin', ...argv.slice(1)] : [...argv];
   for (let argument = rest.shift(); argument !== undefined; argument = rest.shift()) {
     const [, name = '', , inline] =
       /^--([^=]*)(=([\s\S]*))?$/.exec(argument === '-h' ? '--help' : argument) ?? [];
@@ -166,7 +170,11 @@ function readVariables(environment: Environment): Given {
   return Object.fromEntries(entries);
 }
 
-function toConfig(given: Given, hostname: string): Omit<AgentConfig, 'saved' | 'recalled'> {
+function toConfig(
+  given: Given,
+  hostname: string,
+  environment: Environment,
+): Omit<AgentConfig, 'saved' | 'recalled'> {
   const one = (name: FlagName): string | undefined => given[name]?.[0];
   const labels = (given.label ?? []).map(label);
   const name = one('name') ?? sanitisedName(hostname);
@@ -175,6 +183,8 @@ function toConfig(given: Given, hostname: string): Omit<AgentConfig, 'saved' | '
     servers: [...new Set((given.server ?? []).flatMap((text) => text.split(',')).map(serverUrl))],
     join: joinSource(one('join'), one('join-file')),
     caDigest: caDigest === undefined ? undefined : digest(caDigest),
+    caFile: optionalPath('ca-file', one('ca-file')),
+    proxyFor: proxies(one('proxy'), environment),
     name: nodeName(name),
     nameGiven: one('name') !== undefined,
     dataDir: absolute('data-dir', one('data-dir') ?? DATA_DIR),
@@ -194,7 +204,7 @@ function toConfig(given: Given, hostname: string): Omit<AgentConfig, 'saved' | '
   };
 }
 
-const PURPOSES = ['leave', 'check', 'enrol'] as const satisfies readonly FlagName[];
+const PURPOSES = ['leave', 'check', 'enrol', 'repin'] as const satisfies readonly FlagName[];
 type Purpose = (typeof PURPOSES)[number];
 
 function purposeOf(given: Given): AgentConfig['purpose'] {
@@ -348,6 +358,40 @@ function unusedOf(text: string): Pick<CleaningSettings, 'unusedMs'> {
   if (unusedMs === undefined || unusedMs < LEAST_UNUSED_MS)
     throw new Problem(`--clean-unused ${text}: expected a time of 1h or more, e.g. 720h, or off`);
   return { unusedMs };
+}
+
+/** For logs. */
+function withoutUser(proxy: string): string {
+  return proxy.replace(/[^/]*@/, '');
+}
+
+function proxies(given: string | undefined, environment: Environment): WayOut['proxyFor'] {
+  if (given === 'off') return () => undefined;
+  const named = (name: string): string => environment[name] ?? environment[name.toLowerCase()] ?? '';
+  const read = (source: string, text: string): Proxy | undefined => {
+    if (text === '') return undefined;
+    const proxy = parseProxy(text);
+    // It may have a password in it.
+    if (proxy === undefined)
+      throw new Problem(
+        `${source}: expected the address of an HTTP proxy such as http://proxy.example.com:3128, or off`,
+      );
+    return proxy;
+  };
+  if (given !== undefined) {
+    const proxy = read('--proxy', given);
+    return () => proxy;
+  }
+  const [secure, plain] = [
+    read('HTTPS_PROXY', named('HTTPS_PROXY')),
+    read('HTTP_PROXY', named('HTTP_PROXY')),
+  ];
+  const except = named('NO_PROXY');
+  return (server) => (isExempt(server, except) ? undefined : server.protocol === 'https:' ? secure : plain);
+}
+
+function optionalPath(flag: FlagName, path: string | undefined): string | undefined {
+  return path === undefined ? undefined : absolute(flag, path);
 }
 
 function absolute(flag: FlagName, path: string): string {

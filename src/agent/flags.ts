@@ -36,6 +36,18 @@ export const FLAGS = [
     help: 'SHA-256 of the certificate of the control plane or of its issuer. Nothing is sent to a server that shows another one. The join line carries it.',
   },
   {
+    name: 'ca-file',
+    value: 'FILE',
+    variable: 'BERTH_AGENT_CA_FILE',
+    help: 'Certificates (PEM) of authorities that are trusted beside those of this machine, e.g. of a company. Of no meaning with a digest, which alone decides then.',
+  },
+  {
+    name: 'proxy',
+    value: 'URL',
+    variable: 'BERTH_AGENT_PROXY',
+    help: 'Reaches the control plane through this HTTP proxy (CONNECT), e.g. http://proxy.example.com:3128, with a user and a password where it wants them; off: never through one. Default: HTTPS_PROXY (HTTP_PROXY for an address without TLS), except for the hosts of NO_PROXY. Images are pulled by the container engine, which has settings of its own.',
+  },
+  {
     name: 'name',
     value: 'NODE',
     variable: 'BERTH_AGENT_NAME',
@@ -138,6 +150,10 @@ export const FLAGS = [
     help: 'Registers this machine, remembers the flags and exits: a service starts the agent then. A machine that is registered stays so.',
   },
   {
+    name: 'repin',
+    help: 'Also as berth agent repin: knows the control plane by --ca-digest from now on, instead of by what it was told before, after trying a connection; then exits. Stop the agent for it: its containers go on.',
+  },
+  {
     name: 'leave',
     help: "Removes what the agent has set up on this machine and what outlives it: its part in the tenant's network, the ingress, and mounts of volumes that no container has any more. Containers and the bytes of volumes stay. Then exits.",
   },
@@ -157,6 +173,7 @@ export function helpText(): string {
 SYNOPSIS
     berth agent --server URL --join TOKEN [--name NODE] [--label KEY=VALUE]...
     berth agent
+    berth agent repin --ca-digest sha256:HEX
 
 DESCRIPTION
     Connects this machine to a control plane as a node of one tenant, and keeps
@@ -170,9 +187,9 @@ DESCRIPTION
 
     Later starts need no arguments: the flags --engine, --label, --bind-root,
     --host-ports, --metadata, --mesh, --advertise-address, --ingress, --volume-engine,
-    --volume-copy-interval, --clean-disk and --clean-unused are remembered. Given again,
-    a flag takes the place of the remembered one, as does its variable; an empty value
-    (--label=) takes it away.
+    --volume-copy-interval, --clean-disk, --clean-unused, --ca-file and --proxy are
+    remembered. Given again, a flag takes the place of the remembered one, as does its
+    variable; an empty value (--label=) takes it away.
 
     Containers outlive the agent: while it is stopped, restarted or without
     connection they keep running.

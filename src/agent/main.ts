@@ -1,5 +1,5 @@
 import { messageOf, parsedRecord } from '../core/model/values.ts';
-import type { KeyObject } from 'node:crypto';
+import { type KeyObject, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { flushCompileCache } from 'node:module';
@@ -31,6 +31,7 @@ import {
 import { type Log, makeLog } from './log.ts';
 import { nodeFacts, readyLine } from './session/node-facts.ts';
 import { Pins } from './session/pins.ts';
+import type { WayOut } from './session/proxy.ts';
 import { readSavedSettings, writeSavedSettings } from './saved-settings.ts';
 import { detectVolumeEngines } from './volumes/detect.ts';
 
@@ -68,7 +69,8 @@ async function main(): Promise<number> {
 async function runAgent(config: AgentConfig): Promise<number> {
   const log = makeLog(config.logLevel, (line) => process.stdout.write(line));
   for (const warning of config.warnings) log.warn(warning);
-  if (config.purpose === 'check') return await check(config);
+  const way = wayOut(config);
+  if (config.purpose === 'check') return await check(config, way);
   if (config.purpose === 'leave' && (await readIdentity(config.dataDir)) === undefined)
     throw new Refusal(`${config.dataDir} holds no identity of a node: there is nothing to leave`);
   await prepareDataDir(config.dataDir);
@@ -76,11 +78,12 @@ async function runAgent(config: AgentConfig): Promise<number> {
     throw new Refusal(`another agent runs with ${config.dataDir}`);
   }
   if (config.purpose === 'leave') return await leave(config, log);
+  if (config.purpose === 'repin') return await repin(config, way);
   const stored = await storedIdentity(config, log);
   // A machine that joins must have an engine; one that has joined waits for its engine to come up.
   const found = stored === undefined ? await findEngine(config) : await awaitEngine(config, log);
   const key = await readOrMakeKey(config.dataDir);
-  const identity = stored ?? (await join(config, found, key));
+  const identity = stored ?? (await join(config, way, found, key));
   await writeSavedSettings(config.dataDir, config.saved);
   if (config.purpose === 'enrol') {
     if (stored !== undefined) await writeIdentity(config.dataDir, identity);
@@ -115,6 +118,7 @@ async function runAgent(config: AgentConfig): Promise<number> {
     copyIntervalMs: config.copyIntervalMs,
     cleaning: config.cleaning,
     identity,
+    way,
     key,
     labels: config.labels,
     bindRoots: config.bindRoots,
@@ -127,7 +131,7 @@ async function runAgent(config: AgentConfig): Promise<number> {
     onServers: (learnedServers) => tryToKeep({ learnedServers }),
     onAnchors: (anchors) => tryToKeep({ anchors }),
     onCredential: (nodeToken, previousToken) => keep({ nodeToken, previousToken }),
-    onRefused: rejoiner(config, identity, found, key, keep, log),
+    onRefused: rejoiner(config, way, identity, found, key, keep, log),
     onFirstWelcome: (facts) => {
       // A compiled program needs no compiler in memory: some 25 MiB. Written now, since a killed process writes nothing.
       flushCompileCache();
@@ -143,7 +147,7 @@ async function runAgent(config: AgentConfig): Promise<number> {
 }
 
 /** What a first start would stumble over, before a token is spent on it. */
-async function check(config: AgentConfig): Promise<number> {
+async function check(config: AgentConfig, way: WayOut): Promise<number> {
   const stored = await readIdentity(config.dataDir);
   const servers = config.servers.length > 0 ? config.servers : stored === undefined ? [] : [stored.server];
   if (servers.length === 0) throw new Refusal('--check: not registered yet, so --server is needed');
@@ -155,7 +159,7 @@ async function check(config: AgentConfig): Promise<number> {
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
-  const pins = new Pins(config.caDigest ?? stored?.caDigest, stored?.anchors);
+  const pins = new Pins(config.caDigest ?? stored?.caDigest, stored?.anchors, way);
   for (const server of servers) {
     const reached = await reach(server, pins);
     if (!reached.ok) throw new Refusal(reached.problem);
@@ -164,6 +168,35 @@ async function check(config: AgentConfig): Promise<number> {
   }
   process.stdout.write(`engine ${info.kind} ${info.version}\n`);
   return 0;
+}
+
+/** By hand, where the keys that the control plane announced ahead did not reach this machine. Nothing is kept that was not proven by a connection. */
+async function repin({ dataDir, caDigest }: AgentConfig, way: WayOut): Promise<number> {
+  const stored = await readIdentity(dataDir);
+  if (stored === undefined)
+    throw new Refusal(`${dataDir} holds no identity of a node: there is nothing to repin`);
+  if (caDigest === undefined)
+    throw new Refusal(
+      'repin: --ca-digest sha256:… is needed; berth node token prints that of the control plane',
+    );
+  const { anchors: _forgotten, ...kept } = stored;
+  const reached = await reach(stored.server, new Pins(caDigest, [], way));
+  if (!reached.ok) throw new Refusal(`${reached.problem}\nNothing was changed.`);
+  await writeIdentity(dataDir, { ...kept, caDigest });
+  process.stdout.write(`node ${stored.nodeName} knows ${stored.server} by ${caDigest} from now on\n`);
+  return 0;
+}
+
+function wayOut({ caFile, proxyFor }: AgentConfig): WayOut {
+  if (caFile === undefined) return { ca: [], proxyFor };
+  try {
+    const ca =
+      readFileSync(caFile, 'utf8').match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
+    if (ca.length === 0) throw new Error('it has no certificate in PEM form');
+    return { ca: ca.map((pem) => new X509Certificate(pem).toString()), proxyFor };
+  } catch (error) {
+    throw new Refusal(`--ca-file ${caFile}: ${messageOf(error)}`);
+  }
 }
 
 /** Also of an agent that was killed. */
@@ -191,6 +224,7 @@ function keeper(dataDir: string, known: Identity): (changes: Partial<Identity>) 
 /** A join token that is not needed is left alone; when the stored credential has ended it is used, once, with the same key. */
 function rejoiner(
   config: AgentConfig,
+  way: WayOut,
   identity: Identity,
   found: Found,
   key: KeyObject,
@@ -204,7 +238,7 @@ function rejoiner(
     source = undefined;
     const enrolled = await enrol({
       servers: [identity.server, ...(identity.moreServers ?? [])],
-      pins: new Pins(identity.caDigest, identity.anchors),
+      pins: new Pins(identity.caDigest, identity.anchors, way),
       joinToken: token,
       nodeName: identity.nodeName,
       key,
@@ -251,14 +285,14 @@ async function storedIdentity(config: AgentConfig, log: Log): Promise<Identity |
   };
 }
 
-async function join(config: AgentConfig, found: Found, key: KeyObject): Promise<Identity> {
+async function join(config: AgentConfig, way: WayOut, found: Found, key: KeyObject): Promise<Identity> {
   const [server, ...moreServers] = config.servers;
   if (server === undefined || config.join === undefined) {
     throw new Refusal('not registered yet: --server and a join token are needed; see berth agent --help');
   }
   const enrolled = await enrol({
     servers: [server, ...moreServers],
-    pins: new Pins(config.caDigest),
+    pins: new Pins(config.caDigest, [], way),
     joinToken: await joinToken(config.join),
     nodeName: config.name,
     key,

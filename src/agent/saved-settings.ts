@@ -20,6 +20,8 @@ export const SAVED_FLAGS = [
   'volume-copy-interval',
   'clean-disk',
   'clean-unused',
+  'ca-file',
+  'proxy',
 ] as const satisfies readonly FlagName[];
 
 export type SavedSettings = Partial<Record<(typeof SAVED_FLAGS)[number], readonly string[]>>;

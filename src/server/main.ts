@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { messageOf } from '../core/model/values.ts';
 import pino from 'pino';
 import { loadConfig } from './config.ts';
 import { helpText } from './help.ts';
@@ -51,11 +52,16 @@ async function main(): Promise<void> {
   });
   log.info({ url: server.url, version: VERSION, store: config.store.kind }, 'control plane ready');
   collectAfterStart();
+  void server.outdated.then((error) => {
+    process.exitCode = failureOf(error).status;
+    log.fatal({ problem: messageOf(error) }, 'the store was upgraded; this control plane ends');
+    stop();
+  });
   stop = () => {
     // A connection or a pipe that will not end must not keep the process: everything acknowledged is on disk.
     setTimeout(() => process.exit(1), STOP_DEADLINE_MS).unref();
     server.close().then(
-      () => process.exit(0),
+      () => process.exit(),
       (error: unknown) => {
         log.error({ err: error }, 'stopping failed');
         process.exit(1);

@@ -8,6 +8,7 @@ import { composeBase } from './compose/base.ts';
 import { addGauges } from './compose/gauges.ts';
 import { composeHttp, followCertificate } from './compose/http.ts';
 import type { Config } from './config.ts';
+import { FormatKeeper } from './format-keeper.ts';
 import { requireWholeStore, untilDone } from './startup.ts';
 import type { Store } from './store/store.ts';
 import { followStoredIds } from './stored-ids.ts';
@@ -28,6 +29,8 @@ export interface ServerInput {
 export interface RunningServer {
   readonly url: string;
   readonly store: Store;
+  /** Resolves when another process raised the store to a format that this release does not read: it must stop. */
+  readonly outdated: Promise<Error>;
   close(): Promise<void>;
 }
 
@@ -41,7 +44,7 @@ export async function startServer({
 }: ServerInput): Promise<RunningServer> {
   mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
   const base = await composeBase(config, log, readFile);
-  const { kv, verified, view, store, cluster, secrets, clock, ids, tokenKey } = base;
+  const { kv, verified, format, view, store, cluster, secrets, clock, ids, tokenKey } = base;
   const background = composeBackground(base);
   const { controllers, dispatch, leases } = background;
   const admission = composeAdmission(base, controllers);
@@ -52,6 +55,7 @@ export async function startServer({
   const waiting = (problem: string): void => log.warn({ problem }, 'waiting for the store');
   const load = async (): Promise<void> => {
     await requireWholeStore(kv);
+    await format.open(kv);
     await view.load();
     await followStoredIds(store, ids);
     await cluster.opened();
@@ -83,13 +87,17 @@ export async function startServer({
   await controllers.start();
   admission.eraser.start();
   cluster.start(controllers);
+  const formats = new FormatKeeper(base);
+  formats.start();
   ready = true;
 
   return {
     url: `${tls === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}`,
     store,
+    outdated: formats.outdated,
     close: async () => {
       base.heap.close();
+      formats.stop();
       stopReloading();
       dispatch.close();
       shares.connections.close();

@@ -14,7 +14,11 @@ afterAll(() => stages.close());
 
 const WEB = '/api/v1/deployments/web';
 /** Of these pages the example is no request that a client could send here. */
-const NO_REQUEST: readonly RejectionCode[] = ['agent_session_stale', 'internal_error'];
+const NO_REQUEST: readonly RejectionCode[] = [
+  'agent_session_stale',
+  'agent_version_unsupported',
+  'internal_error',
+];
 
 /**
  * Refused for what is stored or what the control plane is like at that moment, as examples with a remark behind their request line are

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseToken } from '../../src/server/access/token.ts';
+import { VERSION } from '../../src/server/version.ts';
 import { type Caller, type ControlPlane, startControlPlane } from '../support/harness/control-plane.ts';
 import { eventually } from '../support/eventually.ts';
 import { deploy, eventKinds, joinToken, NodeFlow, nodeFacts as facts } from '../support/harness/node-flow.ts';
@@ -313,6 +314,33 @@ describe('sessions', () => {
     await agent.closed;
     expect(await eventKinds(shop.call, 'half-open-1', ['node.identity_conflict'])).toEqual([]);
     expect((await shop.call('GET', '/api/v1/nodes/half-open-1')).body.schedulable).toBe(true);
+  });
+
+  it('are opened in the newest protocol of both, and refused beyond one release with both versions', async () => {
+    const identity = await flow.enrolled('release-1', shop);
+    const [major, minor] = VERSION.split('.').map(Number);
+    const later = (releases: number): string => `${major}.${(minor ?? 0) + releases}.0`;
+    const refusedFor = async (changes: Parameters<typeof agent.hello>[1]): Promise<unknown> => {
+      const agent = flow.dial(identity);
+      agent.hello(await agent.next('challenge'), changes);
+      return await agent.next('farewell');
+    };
+    const agent = flow.dial(identity);
+    expect(await agent.next('challenge')).toMatchObject({ protocol: 1, oldest: 1, version: VERSION });
+    expect(await refusedFor({ agentVersion: later(2) })).toMatchObject({
+      code: 'agent_version_unsupported',
+      message: expect.stringMatching(
+        `release ${later(2)}, this control plane of ${VERSION}: .*upgrade the older`,
+      ),
+      retry: true,
+    });
+    expect(await refusedFor({ protocol: 2, agentVersion: later(1) })).toMatchObject({
+      code: 'agent_version_unsupported',
+      message: expect.stringMatching(`release ${later(1)}, this control plane of ${VERSION}: .*protocol 2`),
+    });
+    const next = flow.dial(identity);
+    next.hello(await next.next('challenge'), { agentVersion: later(1) });
+    expect(await next.next('welcome')).toMatchObject({ tenantId: shop.id });
   });
 
   it("refuse a wrong signature, another node's name and a stale epoch", async () => {

@@ -6,6 +6,7 @@ import { Membership } from '../../src/server/cluster/membership.ts';
 import { OwnedStore, ShardNotHeldError } from '../../src/server/cluster/owned-store.ts';
 import { Shards } from '../../src/server/cluster/shards.ts';
 import { openEtcdKv } from '../../src/server/store/etcd/open.ts';
+import { StoreFormat } from '../../src/server/store/format.ts';
 import { globalKey } from '../../src/server/store/keys.ts';
 import type { Kv } from '../../src/server/store/kv.ts';
 import { Store } from '../../src/server/store/store.ts';
@@ -17,6 +18,7 @@ import { type Etcd, startEtcd } from '../support/harness/etcd.ts';
 
 const TENANT = '11111111-1111-4111-8111-111111111111' as TenantId;
 const LEASE_MS = 2000;
+const format = new StoreFormat('0.1.0');
 const RECORD = { nodeName: 'm', startedAt: '', version: '0', url: 'http://x', agentUrl: 'http://x' };
 
 let etcd: Etcd;
@@ -37,7 +39,7 @@ class Plane {
     const log = (): void => undefined;
     const clock = systemClock;
     const sees = (revision: number): Promise<boolean> => view.reached(revision);
-    this.membership = new Membership({ kv, id, record: RECORD, leaseMs: LEASE_MS, clock, sees, log });
+    this.membership = new Membership({ kv, id, record: RECORD, format, leaseMs: LEASE_MS, clock, sees, log });
     this.shards = new Shards({ store, membership: this.membership, clock, log, say: log });
     this.store = new OwnedStore(store, (tenantId) => this.shards.guard(tenantId));
   }
@@ -140,6 +142,7 @@ describe('shards on etcd', () => {
       kv,
       id: 'cp_cut',
       record: RECORD,
+      format,
       leaseMs: LEASE_MS,
       clock: systemClock,
       sees: () => Promise.resolve(true),
@@ -196,6 +199,7 @@ describe('shards on etcd', () => {
       kv,
       id: 'cp_late',
       record: RECORD,
+      format,
       leaseMs: LEASE_MS,
       clock: systemClock,
       sees: () => (asked++ === 0 ? Promise.resolve(true) : hold.promise),

@@ -1,6 +1,8 @@
 import { createHash, createPublicKey, X509Certificate } from 'node:crypto';
 import { checkServerIdentity, type TLSSocket } from 'node:tls';
 
+import { DIRECT, type WayOut } from './proxy.ts';
+
 const MAX_DEPTH = 8;
 const MAX_ANCHORS = 16;
 const MAX_ANCHOR_LENGTH = 4096;
@@ -12,10 +14,13 @@ const ANCHOR = /^[A-Za-z0-9+/=]+$/;
  */
 export class Pins {
   readonly caDigest: string | undefined;
+  /** How it is reached, and what the machine trusts besides: counts without a digest only. */
+  readonly way: WayOut;
   #anchors: readonly string[];
 
-  constructor(caDigest: string | undefined, anchors: readonly string[] = []) {
+  constructor(caDigest: string | undefined, anchors: readonly string[] = [], way: WayOut = DIRECT) {
     this.caDigest = caDigest;
+    this.way = way;
     this.#anchors = anchors.filter(isAnchor).slice(0, MAX_ANCHORS);
   }
 

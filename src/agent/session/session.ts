@@ -18,15 +18,16 @@ import {
   type MeshChange,
   type MeshMap,
   MAX_FRAME_BYTES,
-  PROTOCOL_VERSION,
   type Resolved,
   type ServerMessage,
   signedText,
+  SPOKEN,
   type StoreMark,
   type StreamRequest,
   type Verdict,
   type Welcome,
 } from '../../core/protocol/agent-protocol.ts';
+import { negotiated } from '../../core/protocol/releases.ts';
 import { Addresses } from './addresses.ts';
 import { dialer } from './dial.ts';
 import { fields, nonEmpty } from '../engine/fields.ts';
@@ -35,6 +36,7 @@ import type { Identity } from './identity.ts';
 import { type Log } from '../log.ts';
 import type { NodeFacts } from './node-facts.ts';
 import { Pins } from './pins.ts';
+import type { WayOut } from './proxy.ts';
 import { type Ended, isRefused, isUnreached, redialMs } from './redial.ts';
 import { retryAfterMs } from './retry-after.ts';
 import { decodeServerMessage } from './server-message.ts';
@@ -68,6 +70,8 @@ export interface SessionOptions {
   readonly key: KeyObject;
   readonly facts: () => Promise<NodeFacts>;
   readonly handlers: SessionHandlers;
+  /** Absent: straight. */
+  readonly way?: WayOut;
   readonly log: Log;
   readonly random?: () => number;
   /** The control plane announced other addresses. */
@@ -105,7 +109,7 @@ export class Session {
   constructor(options: SessionOptions) {
     this.#options = options;
     this.#addresses = new Addresses(options.identity, options.random);
-    this.pins = new Pins(options.identity.caDigest, options.identity.anchors);
+    this.pins = new Pins(options.identity.caDigest, options.identity.anchors, options.way);
     this.#token = options.identity.nodeToken;
     this.#otherToken = options.identity.previousToken;
   }
@@ -234,8 +238,6 @@ export class Session {
     if (message.type === 'farewell') {
       end({ reason: `${message.code}: ${message.message}`, farewell: message });
     } else if (message.type === 'challenge') {
-      if (message.protocol !== PROTOCOL_VERSION)
-        log.warn('protocol version mismatch', { server: message.protocol, agent: PROTOCOL_VERSION });
       this.#answer(socket, message).catch((error: unknown) => end({ reason: messageOf(error) }));
     } else if (message.type === 'welcome') {
       silence.setLimit(message.silenceMs);
@@ -289,14 +291,17 @@ export class Session {
     this.#options.onAnchors?.(this.pins.anchors);
   }
 
-  async #answer(socket: WebSocket, { nonce, epoch }: Challenge): Promise<void> {
+  async #answer(socket: WebSocket, challenge: Challenge): Promise<void> {
+    const { nonce, epoch, protocol: newest, oldest = newest } = challenge;
+    // In none of its own if it has to be: the control plane refuses that with a reason for both sides.
+    const protocol = negotiated(SPOKEN, { oldest, newest }) ?? SPOKEN.newest;
     const { identity, key } = this.#options;
     const facts = await this.#options.facts();
-    const text = signedText(nonce, epoch, identity.nodeName);
+    const text = signedText(nonce, epoch, identity.nodeName, protocol);
     const signature = sign(null, Buffer.from(text), key).toString('base64');
     const hello: AgentMessage = {
       type: 'hello',
-      protocol: PROTOCOL_VERSION,
+      protocol,
       node: identity.nodeName,
       epoch,
       signature,

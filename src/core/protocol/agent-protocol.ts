@@ -44,6 +44,8 @@ export type {
   Welcome,
 } from './server-messages.ts';
 
+import type { Spoken } from './releases.ts';
+
 /**
  * The server-agent protocol: JSON messages over one WebSocket that the agent dials
  * (`/agent/v1/session`, `Authorization: Bearer berth_node_…`). Level-triggered: the agent always receives its whole
@@ -52,6 +54,12 @@ export type {
  *   server challenge → agent hello (signed) → server welcome → assignment* / verdict* / request* ⇄ report* / ask* / resolve*
  */
 export const PROTOCOL_VERSION = 1;
+/**
+ * What this release speaks. The control plane opens with its own; the agent answers in the newest that both speak. A new message or member needs
+ * no new version (features say what an agent can do); a version is raised for what an earlier release would misread, and the one before is
+ * spoken for one release more.
+ */
+export const SPOKEN: Spoken = { oldest: 1, newest: PROTOCOL_VERSION };
 export const MAX_FRAME_BYTES = 4 * 2 ** 20;
 /** On a connection that another control plane hands on. */
 export const HANDED_ON_HEADER = 'berth-handed-on';
@@ -88,9 +96,10 @@ export const PROOF_HEADER = 'berth-proof';
 
 /** `path` with its query, `epoch` of the newest session: good for one relay of one session. */
 export function relayText(path: string, epoch: number, node: string): string {
-  return `berth-relay-v${PROTOCOL_VERSION}|${path}|${epoch}|${node}`;
+  return `berth-relay-v1|${path}|${epoch}|${node}`;
 }
 
-export function signedText(nonce: string, epoch: number, node: string): string {
-  return `berth-session-v${PROTOCOL_VERSION}|${nonce}|${epoch}|${node}`;
+/** `protocol`: the version that the agent chose. */
+export function signedText(nonce: string, epoch: number, node: string, protocol = PROTOCOL_VERSION): string {
+  return `berth-session-v${protocol}|${nonce}|${epoch}|${node}`;
 }

@@ -427,7 +427,12 @@ export const serverMessage = message({
     challenge: {
       type: 'object',
       fields: {
+        /** The newest that it speaks. */
         protocol: count,
+        /** The oldest; absent: it speaks that one alone. */
+        oldest: optional(count),
+        /** Its release; absent: 0.1. */
+        version: optional(serverText),
         /** 32 random bytes, base64url. The agent signs `signedText(nonce, epoch, node)` with its Ed25519 key. */
         nonce: serverText,
         epoch: count,

@@ -62,7 +62,7 @@ const FROZEN = {
       network_not_found node_not_found route_not_found scaling_policy_not_found secret_not_found
       tenant_not_found token_not_found
     405: method_not_allowed
-    409: agent_outdated agent_session_stale anchored_secret_overwritten canary_already_exists deployment_already_exists idempotency_key_conflict ingress_certificate_not_issued ingress_host_taken instance_not_running job_already_exists
+    409: agent_outdated agent_session_stale agent_version_unsupported anchored_secret_overwritten canary_already_exists deployment_already_exists idempotency_key_conflict ingress_certificate_not_issued ingress_host_taken instance_not_running job_already_exists
       job_already_running job_not_running
       network_already_exists network_in_use network_node_mismatch node_already_enrolled node_in_use node_key_not_renewed quota_exceeded rotation_hook_failed rotation_rollout_incomplete
       rotation_whole_credential

@@ -118,6 +118,17 @@ export const infrastructureCodes = entries({
     corrected: 'GET /agent/v1/session      epoch 8',
     origin: 'extension',
   },
+  agent_version_unsupported: {
+    status: 409,
+    field: 'protocol',
+    title: 'The agent is more than one release away from the control plane.',
+    cause:
+      'Agents and control planes one release apart work together, so that neither has to be upgraded at the same moment as the other; further apart, one of them would misread what the other says. `message` names both releases. The agent tries again by itself; its containers go on, and the node counts as silent meanwhile.',
+    accepted: 'an agent of the same release, the one before or the one after',
+    failing: 'GET /agent/v1/session      an agent of 0.1.0, while the control plane is of 0.3.0',
+    corrected: 'GET /agent/v1/session      once the agent is of 0.2.0 or 0.3.0',
+    origin: 'extension',
+  },
   network_name_invalid: {
     status: 422,
     field: 'name',

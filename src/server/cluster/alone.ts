@@ -1,9 +1,10 @@
 import { StoreLineage } from '../agents/assignments/store-lineage.ts';
+import type { StoreFormat } from '../store/format.ts';
 import type { Store } from '../store/store.ts';
 import type { Cluster } from './cluster.ts';
 
 /** The only control plane of its store: it decides for everybody and sees its own writes. */
-export function alone(store: Store): Cluster {
+export function alone(store: Store, format: StoreFormat): Cluster {
   let lineage: StoreLineage | undefined;
   return {
     id: undefined,
@@ -21,6 +22,7 @@ export function alone(store: Store): Cluster {
     mayMakeRootKey: async () => true,
     agreeOnRootKey: async () => undefined,
     join: async () => undefined,
+    raiseFormat: () => format.raise(store.kv, async () => []),
     start: () => undefined,
     leave: async () => undefined,
     endpoints: () => ({}),

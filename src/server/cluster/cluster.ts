@@ -73,6 +73,8 @@ export interface Cluster {
   agreeOnRootKey(ids: readonly string[]): Promise<void>;
   /** `onIsolated`: the store is out of reach of this process alone. */
   join(address: OwnAddress, onIsolated: () => void): Promise<void>;
+  /** To the newest format that all control planes of the store read. True: it was raised. */
+  raiseFormat(): Promise<boolean>;
   /** From now on the listener is notified of gained and lost tenants. */
   start(listener: ShardListener): void;
   leave(): Promise<void>;

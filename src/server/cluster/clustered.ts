@@ -9,6 +9,8 @@ import { globalKey } from '../store/keys.ts';
 import { ReadBarrier } from '../store/read-barrier.ts';
 import { idOf } from '../store/record-ids.ts';
 import { encodeRecord } from '../store/records.ts';
+import type { StoreFormat } from '../store/format.ts';
+import { OLDEST_FORMAT } from '../store/migrations.ts';
 import type { Store } from '../store/store.ts';
 import type { Cluster, ForControllers, Gauge, OwnAddress, OwnAnswers } from './cluster.ts';
 import { Isolation } from './isolation.ts';
@@ -19,6 +21,7 @@ import { PeerEndpoint, type PeerEndpointOptions } from './peer-endpoint.ts';
 import { PeerProofs, PROOF_FORM } from './peer-proof.ts';
 import { PEER_QUESTION_PATH, PEER_STREAM_PATH } from './peer-protocol.ts';
 import { Peers } from './peers.ts';
+import { runningControlPlanes } from './running.ts';
 import { shardOf } from './shard-map.ts';
 import { type ShardListener, Shards } from './shards.ts';
 import { agreeOnRootKey, agreeOnTokenKey, hasRootKey } from './shared-keys.ts';
@@ -27,6 +30,7 @@ type Log = (problem: string, details: Readonly<Record<string, unknown>>) => void
 
 export interface ClusteredOptions {
   readonly store: Store;
+  readonly format: StoreFormat;
   readonly clock: Clock;
   readonly tokenKey: Buffer;
   /** Where the keys are, for the operator who has to make them equal. */
@@ -116,7 +120,7 @@ export class Clustered implements Cluster {
   }
 
   async join(address: OwnAddress, onIsolated: () => void): Promise<void> {
-    const { store, clock, leaseMs, log, say } = this.#options;
+    const { store, format, clock, leaseMs, log, say } = this.#options;
     const startedAt = clock.now().toISOString();
     const key = globalKey('control-plane-nodes', idOf('control-plane-nodes', address.nodeName));
     await store.kv.commit({
@@ -126,7 +130,8 @@ export class Clustered implements Cluster {
     const membership = new Membership({
       kv: store.kv,
       id: this.id,
-      record: ownRecord(address, startedAt),
+      record: ownRecord(address, startedAt, format.newest),
+      format,
       leaseMs,
       clock,
       sees: (revision) => store.view.reached(revision),
@@ -143,6 +148,14 @@ export class Clustered implements Cluster {
       },
     });
     this.#shards = new Shards({ store, membership, clock, log, say });
+  }
+
+  raiseFormat(): Promise<boolean> {
+    const { store, format } = this.#options;
+    return format.raise(store.kv, async () => {
+      const running = await runningControlPlanes(store.kv);
+      return running.map(({ record }) => ({ format: record.format ?? OLDEST_FORMAT }));
+    });
   }
 
   start(listener: ShardListener): void {

@@ -1,13 +1,16 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Clock } from '../clock.ts';
 import { globalKey } from '../store/keys.ts';
-import type { Kv, LeaseId } from '../store/kv.ts';
+import type { StoreFormat } from '../store/format.ts';
+import type { Kv, LeaseId, Put } from '../store/kv.ts';
 import { type ControlPlaneRecord, encodeRecord } from '../store/records.ts';
+import { requireNeighbours, runningControlPlanes } from './running.ts';
 
 export interface MembershipOptions {
   readonly kv: Kv;
   readonly id: string;
   readonly record: ControlPlaneRecord;
+  readonly format: StoreFormat;
   readonly leaseMs: number;
   readonly clock: Clock;
   /** Resolves when the process sees everything that was stored up to the revision; false: it does not follow. */
@@ -75,25 +78,30 @@ export class Membership {
   async describe(change: Partial<ControlPlaneRecord>): Promise<void> {
     this.#record = { ...this.#record, ...change };
     const lease = this.#lease;
-    if (lease !== undefined) await this.#put(lease);
+    if (lease !== undefined) await this.#options.kv.commit({ puts: [this.#written(lease)] });
   }
 
   async #register(): Promise<void> {
     const { kv, leaseMs, clock, sees } = this.#options;
     const sentMs = clock.monotonicMs();
     const lease = await kv.grantLease(leaseMs);
-    const revision = await this.#put(lease);
+    const revision = await this.#enter(lease);
     this.#lease = lease;
     this.#certainUntilMs = sentMs + leaseMs;
     this.#isSeen = await sees(revision);
   }
 
-  async #put(lease: LeaseId): Promise<number> {
-    const { kv, id } = this.#options;
-    const key = globalKey('control-planes', id);
-    const result = await kv.commit({ puts: [{ key, value: encodeRecord(this.#record), lease }] });
-    // Without a guard nothing can be in its way.
-    return result.ok ? result.revision : Number.POSITIVE_INFINITY;
+  /** Refused where the store's format is too new for this release, or one of the others is more than one release away. */
+  async #enter(lease: LeaseId): Promise<number> {
+    const { kv, format } = this.#options;
+    return await format.join(kv, this.#written(lease), async () => {
+      const others = (await runningControlPlanes(kv)).filter(({ id }) => id !== this.id);
+      requireNeighbours(this.#record, others);
+    });
+  }
+
+  #written(lease: LeaseId): Put {
+    return { key: globalKey('control-planes', this.id), value: encodeRecord(this.#record), lease };
   }
 
   async #renew(): Promise<void> {

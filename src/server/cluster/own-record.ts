@@ -18,7 +18,7 @@ export function certificateDigest(certificate: string): string {
 }
 
 /** What the others read of this process. */
-export function ownRecord(address: OwnAddress, startedAt: string): ControlPlaneRecord {
+export function ownRecord(address: OwnAddress, startedAt: string, format: number): ControlPlaneRecord {
   const { nodeName, version, baseUrl, certificate } = address;
   const url = urlOf(address);
   return {
@@ -29,5 +29,6 @@ export function ownRecord(address: OwnAddress, startedAt: string): ControlPlaneR
     agentUrl: baseUrl === undefined ? url : withoutTrailing(baseUrl, '/'),
     ...(certificate === undefined ? {} : { certificate: certificateDigest(certificate) }),
     proofForm: PROOF_FORM,
+    format,
   };
 }

@@ -37,8 +37,8 @@ export async function composeBase(config: Config, log: Logger, readFile: (path: 
   const tokenKey = readOrCreateKey(config.tokenKeyFile);
   const metrics = new Metrics();
   const opened = await composeStore(config, log, readFile, metrics.store());
-  const { kv, view, store } = opened;
-  const cluster = composeCluster(config, log, { store, clock, tokenKey });
+  const { kv, view, store, format } = opened;
+  const cluster = composeCluster(config, log, { store, format, clock, tokenKey });
   const secrets = await openSecrets({
     config,
     kv,

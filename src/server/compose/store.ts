@@ -7,10 +7,12 @@ import type { Clock } from '../clock.ts';
 import { type Config, rootKeyPlace } from '../config.ts';
 import { MemoryBrake, processHeap } from '../memory-brake.ts';
 import { requireHeap } from '../startup.ts';
+import { StoreFormat } from '../store/format.ts';
 import { openKv } from '../store/open.ts';
 import { Store } from '../store/store.ts';
 import { timedKv } from '../store/timed-kv.ts';
 import { StoreView } from '../store/view.ts';
+import { VERSION } from '../version.ts';
 
 /** The store with its view, which is empty until it is loaded, and the memory that holds it. */
 export async function composeStore(
@@ -21,25 +23,37 @@ export async function composeStore(
 ) {
   const opened = await openKv(config.store, join(config.dataDir, 'store'), readFile);
   const { verified } = opened;
-  const kv = timedKv(opened.kv, onCommit);
+  const format = new StoreFormat(VERSION);
+  const kv = format.writing(timedKv(opened.kv, onCommit));
   const heap = processHeap();
   const brake = new MemoryBrake(heap, config.limits.heapShare);
   const view = new StoreView(kv, {
     onProblem: (problem) => log.warn({ problem }, 'store view'),
     onPage: (read) => requireHeap(kv, brake, read),
   });
-  return { kv, verified, heap, brake, view, store: new Store(kv, view) };
+  return { kv, verified, format, heap, brake, view, store: new Store(kv, view) };
 }
 
 /** The one place that asks whether there may be other control planes. */
 export function composeCluster(
   config: Config,
   log: Logger,
-  { store, clock, tokenKey }: { readonly store: Store; readonly clock: Clock; readonly tokenKey: Buffer },
+  {
+    store,
+    format,
+    clock,
+    tokenKey,
+  }: {
+    readonly store: Store;
+    readonly format: StoreFormat;
+    readonly clock: Clock;
+    readonly tokenKey: Buffer;
+  },
 ): Cluster {
-  if (config.store.kind === 'sqlite') return alone(store);
+  if (config.store.kind === 'sqlite') return alone(store, format);
   return new Clustered({
     store,
+    format,
     clock,
     tokenKey,
     tokenKeyFile: config.tokenKeyFile,

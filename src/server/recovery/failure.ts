@@ -1,5 +1,6 @@
 import { messageOf } from '../../core/model/values.ts';
 import { ConfigError } from '../config.ts';
+import { StoreFormatError } from '../store/record-codec.ts';
 
 /** What a script can branch on; printed by `berth server --help`. */
 export const STATUS = {
@@ -22,18 +23,22 @@ export const STATUS_MEANINGS: readonly (readonly [number, string])[] = [
   [STATUS.wrongPassphrase, 'the passphrase is not that of the backup'],
   [STATUS.truncated, 'the backup is cut off'],
   [STATUS.damaged, 'the backup is damaged'],
-  [STATUS.newerFormat, 'the backup was made by a newer release'],
+  [STATUS.newerFormat, 'the backup, or the store, has a format that this release does not read'],
   [STATUS.notABackup, 'the file is no backup of a control plane'],
   [STATUS.notEmpty, 'there is something where the restore would write; nothing was changed'],
   [STATUS.differs, 'what was written is not what was read'],
   [STATUS.interrupted, 'interrupted with Ctrl-C; nothing is left behind'],
 ];
 
+function statusOf(error: unknown): number {
+  if (error instanceof RecoveryError) return error.status;
+  if (error instanceof StoreFormatError) return STATUS.newerFormat;
+  return error instanceof ConfigError ? STATUS.usage : STATUS.failed;
+}
+
 /** How the program ends on an error, and what it says. */
 export function failureOf(error: unknown): { readonly status: number; readonly message: string } {
-  const isUsage = error instanceof ConfigError;
-  const status = error instanceof RecoveryError ? error.status : isUsage ? STATUS.usage : STATUS.failed;
-  return { status, message: messageOf(error) };
+  return { status: statusOf(error), message: messageOf(error) };
 }
 
 /** Something an operator can act on: one sentence, and the status that the program ends with. */

@@ -7,6 +7,8 @@ import { systemClock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import { createIds } from '../ids.ts';
 import { Journal } from '../journal/journal.ts';
+import { StoreFormat } from '../store/format.ts';
+import { VERSION } from '../version.ts';
 import { globalKey } from '../store/keys.ts';
 import type { TenantId } from '../../core/model/ids.ts';
 import { openKv } from '../store/open.ts';
@@ -44,7 +46,9 @@ export async function rescue(config: Config, to = join(config.dataDir, 'rescue-t
     throw new RecoveryError('usage', `there is no store at ${dir}; name the data folder by --data-dir`);
   if (existsSync(to))
     throw new RecoveryError('notEmpty', `${to} exists already; remove it or name another by --to`);
-  const { kv, verified } = await openKv(store, dir, readFile);
+  const { kv: opened, verified } = await openKv(store, dir, readFile);
+  const format = new StoreFormat(VERSION);
+  const kv = format.writing(opened);
   try {
     await verified;
     const platformKey = globalKey('tenant-slugs', PLATFORM_SLUG);
@@ -54,6 +58,7 @@ export async function rescue(config: Config, to = join(config.dataDir, 'rescue-t
         'failed',
         'the store is empty: the control plane makes its first token itself when it is started',
       );
+    await format.open(kv);
     const { tenantId } = decodeRecord<{ readonly tenantId: TenantId }>(platformKey, platform.value);
     const ids = createIds(systemClock);
     const id = tokenId(ids.next('token').replace('_', ''));

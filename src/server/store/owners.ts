@@ -78,6 +78,7 @@ export const GLOBAL_OWNERS = {
   sessions: { id: ['digest'], owner: 'requests', unasked: { updates: ['lastUsedAt'], removes: true } },
   'node-names': { id: ['node'], ...ASKED },
   installation: { id: ['only'], owner: 'processes' },
+  'store-format': { id: ['only'], owner: 'processes' },
   'control-planes': {
     id: ['process'],
     ...written('processes', {

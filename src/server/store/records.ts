@@ -1,4 +1,3 @@
-import { isRecord } from '../../core/model/values.ts';
 import type { BackupRecord, BackupSummary } from '../../core/model/backup.ts';
 import type { CanaryRecord } from '../../core/model/canary.ts';
 import type { CredentialRecord, SecretDeliveries } from '../../core/model/credential.ts';
@@ -22,6 +21,8 @@ import type { SpecSnapshot } from '../../core/model/spec-snapshot.ts';
 import type { Quota, Tenant, TokenRecord } from '../../core/model/tenant.ts';
 import type { SeenVolume } from '../../core/contract/volume-seen.ts';
 import type { VolumeClaims, VolumeRecord } from '../../core/model/volume.ts';
+import { MIGRATIONS, OLDEST_FORMAT } from './migrations.ts';
+import { RecordCodec, StoreFormatError } from './record-codec.ts';
 
 export interface ControlPlaneRecord {
   readonly nodeName: string;
@@ -35,6 +36,17 @@ export interface ControlPlaneRecord {
   readonly certificate?: string;
   /** Which form of proof it reads (`cluster/peer-proof.ts`); absent: the first. */
   readonly proofForm?: number;
+  /** The newest format of the store that it reads; absent: the first. */
+  readonly format?: number;
+}
+
+/** What the records of a store may look like. Every release reads this one record, so it never changes but by members that are added. */
+export interface StoreFormatRecord {
+  readonly format: number;
+  /** That raised it. */
+  readonly release: string;
+  /** All records of earlier formats were written again in this one. */
+  readonly rewritten: number;
 }
 
 export interface ShardRecord {
@@ -79,6 +91,8 @@ export interface GlobalRecords {
   shards: ShardRecord;
   /** the one record, `keys`: fingerprints of the keys that every control plane must share. */
   installation: InstallationKeys;
+  /** the one record, `format` */
+  'store-format': StoreFormatRecord;
 }
 
 /** A tenant's live records by kind. */
@@ -166,24 +180,17 @@ export interface ColdRecords {
   idempotency: IdempotentAnswer;
 }
 
-/** Raised when the meaning of a stored record changes; the decoder migrates older ones. */
-const SCHEMA_VERSION = 1;
-
-/** Before the record's own members, so that both ways need no copy of it. */
-const VERSION_MEMBER = `{"v":${SCHEMA_VERSION},`;
-const EMPTY = `{"v":${SCHEMA_VERSION}}`;
+/** What this release reads and writes. */
+export const CODEC = new RecordCodec(OLDEST_FORMAT, MIGRATIONS);
 
 export function encodeRecord(record: object): string {
-  const text = JSON.stringify(record);
-  return text === '{}' ? EMPTY : VERSION_MEMBER + text.slice(1);
+  return CODEC.encode(record);
 }
 
-/** The members alone; undefined when another version wrote them. */
+/** The members alone; undefined when they are of another format. */
 function membersIn(text: string): string | undefined {
-  if (text === EMPTY) return '{}';
-  if (!text.startsWith(VERSION_MEMBER)) return undefined;
-  const members = `{${text.slice(VERSION_MEMBER.length)}`;
-  return members.includes(OLD_INGRESS) ? members.replace(OLD_INGRESSES, INGRESS_LIST) : members;
+  const members = CODEC.membersIn(text);
+  return members?.includes(OLD_INGRESS) === true ? members.replace(OLD_INGRESSES, INGRESS_LIST) : members;
 }
 
 /** The ingress of a spec was one object, and meant labels for Traefik. Quotes within texts are escaped: this is found in none. */
@@ -200,14 +207,11 @@ export function decodeRecord<T>(key: string, text: string): T {
   const members = membersIn(text);
   let parsed: unknown;
   try {
-    parsed = JSON.parse(members ?? text);
+    parsed = members === undefined ? CODEC.migrated(key, text) : JSON.parse(members);
   } catch (cause) {
+    if (cause instanceof StoreFormatError) throw cause;
     throw new Error(`the stored record ${key} cannot be read`, { cause });
   }
   // What is under a key was encoded from a record of its kind.
-  if (members !== undefined) return parsed as T;
-  const version = isRecord(parsed) ? parsed['v'] : undefined;
-  throw new Error(
-    `the stored record ${key} has schema version ${String(version)}, this program reads ${SCHEMA_VERSION}`,
-  );
+  return parsed as T;
 }

@@ -10,6 +10,7 @@ import {
   type StreamOperation,
   type Welcome,
 } from '../../../src/core/protocol/agent-protocol.ts';
+import { VERSION } from '../../../src/server/version.ts';
 
 export interface AgentKey {
   readonly privateKey: KeyObject;
@@ -23,7 +24,7 @@ export function agentKey(): AgentKey {
 }
 
 export const NODE_FACTS = {
-  agentVersion: '0.1.0',
+  agentVersion: VERSION,
   engine: { kind: 'docker', version: '20.10.24' },
   platform: 'linux/amd64',
   capacity: { cpu: 4, memoryBytes: 8 * 2 ** 30 },

@@ -1,15 +1,12 @@
 import { createPublicKey, randomBytes, verify } from 'node:crypto';
 import type { WebSocket } from 'ws';
-import {
-  type Challenge,
-  type Hello,
-  PROTOCOL_VERSION,
-  signedText,
-} from '../../../core/protocol/agent-protocol.ts';
+import { type Challenge, type Hello, signedText, SPOKEN } from '../../../core/protocol/agent-protocol.ts';
+import { releasesApart } from '../../../core/protocol/releases.ts';
 import type { NodeRecord } from '../../../core/model/node.ts';
 import type { RejectionCode } from '../../../core/rejections/catalogue.ts';
 import { decodeAgentMessage } from './agent-message.ts';
 import { SMALL_BYTES } from './inbox.ts';
+import { VERSION } from '../../version.ts';
 import { sayFarewell, sendText } from './session.ts';
 
 const NONCE_BYTES = 32;
@@ -36,16 +33,26 @@ export function signatureFits(publicKey: string, text: string, signature: string
   }
 }
 
+/** Retried: the next answer may be that of a control plane, or of an agent, that was upgraded meanwhile. */
+function versionRefusal({ protocol, agentVersion }: Hello): HandshakeRefusal | undefined {
+  const refused = (why: string): HandshakeRefusal => ({
+    code: 'agent_version_unsupported',
+    message: `the agent is of release ${agentVersion}, this control plane of ${VERSION}: ${why}. Its containers go on.`,
+    retry: true,
+  });
+  if (releasesApart(agentVersion, VERSION) > 1)
+    return refused('they may be one release apart; upgrade the older one, one release at a time');
+  const { oldest, newest } = SPOKEN;
+  if (protocol >= oldest && protocol <= newest) return undefined;
+  const spoken = oldest === newest ? `protocol ${newest}` : `protocols ${oldest} to ${newest}`;
+  return refused(`it speaks protocol ${protocol}, and ${spoken} is spoken here; upgrade the older one`);
+}
+
 function helloRefusal(hello: Hello, challenge: Challenge, node: NodeRecord): HandshakeRefusal | undefined {
-  if (hello.protocol !== PROTOCOL_VERSION) {
-    return {
-      code: 'header_invalid',
-      message: `the agent speaks protocol ${hello.protocol}, this control plane ${PROTOCOL_VERSION}; upgrade both to the same release`,
-      retry: true,
-    };
-  }
+  const distant = versionRefusal(hello);
+  if (distant !== undefined) return distant;
   if (hello.epoch !== challenge.epoch) return STALE;
-  const text = signedText(challenge.nonce, challenge.epoch, node.name);
+  const text = signedText(challenge.nonce, challenge.epoch, node.name, hello.protocol);
   if (hello.node !== node.name || !signatureFits(node.publicKey, text, hello.signature)) {
     return {
       code: 'unauthenticated',
@@ -67,7 +74,9 @@ export function challengeAgent(
 ): Promise<Hello | undefined> {
   const challenge: Challenge = {
     type: 'challenge',
-    protocol: PROTOCOL_VERSION,
+    protocol: SPOKEN.newest,
+    oldest: SPOKEN.oldest,
+    version: VERSION,
     nonce: randomBytes(NONCE_BYTES).toString('base64url'),
     epoch: node.sessionEpoch + 1,
   };

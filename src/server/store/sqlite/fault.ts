@@ -1,8 +1,8 @@
 import { statfsSync } from 'node:fs';
 import { messageOf } from '../../../core/model/values.ts';
 
-/** What kept the database from doing its work: no space, damaged content, or the disk failing some other way. */
-export type FaultKind = 'full' | 'damaged' | 'failed';
+/** What kept the database from doing its work: no space, damaged content, a layout of another release, or the disk failing some other way. */
+export type FaultKind = 'full' | 'damaged' | 'layout' | 'failed';
 
 export interface StoreFault {
   readonly kind: FaultKind;
@@ -15,6 +15,11 @@ export interface StoreFault {
 /** A row whose checksum does not fit its content, or content that does not add up. */
 export class DamageError extends Error {
   override readonly name = 'DamageError';
+}
+
+/** Its tables are those of another release. */
+export class LayoutError extends Error {
+  override readonly name = 'LayoutError';
 }
 
 // Primary result codes of SQLite (the low byte of an extended code).
@@ -31,6 +36,8 @@ export function describeFault(error: unknown, database: string, dir: string): St
   const code = sqliteCode(error);
   const primary = code & 0xff;
   const cause = messageOf(error);
+  if (error instanceof LayoutError)
+    return { kind: 'layout', message: `the store file ${database} ${cause}`, certainlyNotApplied: true };
   if (
     error instanceof DamageError ||
     primary === SQLITE_CORRUPT ||

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
 import type { KvEntry } from '../kv.ts';
-import { DamageError } from './fault.ts';
+import { DamageError, LayoutError } from './fault.ts';
 import { cellsOf } from './rows.ts';
 
 /** Raised when the layout of the file changes; a newer file is refused rather than misread. */
@@ -83,7 +83,9 @@ export function decodeMeta(row: object | undefined): Meta {
     throw new DamageError('its head row fails its checksum');
   const format = field(0);
   if (format !== formatVersion) {
-    throw new Error(`the store file has format ${format}, this version reads format ${formatVersion}`);
+    throw new LayoutError(
+      `has layout ${format}, and this release reads layout ${formatVersion}. Nothing was changed. Start the release that wrote it, or restore a backup of before the upgrade (berth server restore).`,
+    );
   }
   return {
     head: field(1),

@@ -1,6 +1,7 @@
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { type Commit, type CommitResult, KvUnavailableError } from '../kv.ts';
+import { StoreFormatError } from '../record-codec.ts';
 import { type BatchEvents, createPendingAnswers } from './pending-answers.ts';
 import {
   encodeCommit,
@@ -83,7 +84,7 @@ export async function startWriter(options: WriterOptions, events: WriterLinkEven
     return answer;
   }
 
-  function failOpening(opened: PromiseWithResolvers<void>, error: KvUnavailableError): void {
+  function failOpening(opened: PromiseWithResolvers<void>, error: Error): void {
     opened.reject(error);
     verified.reject(error);
   }
@@ -104,7 +105,12 @@ export async function startWriter(options: WriterOptions, events: WriterLinkEven
       case 'refused':
         problem = message.message;
         if (message.fault === 'damaged') events.onDamage(message.message);
-        failOpening(opened, new KvUnavailableError(message.message, true));
+        failOpening(
+          opened,
+          message.fault === 'layout'
+            ? new StoreFormatError(`store_format_newer: ${message.message}`)
+            : new KvUnavailableError(message.message, true),
+        );
         return;
       case 'answers':
         ({ transactions } = message);

@@ -1,0 +1,36 @@
+import { describe, expect, it } from 'vitest';
+import { isExempt, parseProxy } from './proxy.ts';
+
+it.each([
+  ['http://proxy.example.com:3128', { host: 'proxy.example.com', port: 3128 }],
+  ['proxy.example.com', { host: 'proxy.example.com', port: 80 }],
+  ['10.0.0.1:8080', { host: '10.0.0.1', port: 8080 }],
+  ['http://[fd00::1]:8080/', { host: 'fd00::1', port: 8080 }],
+  ['http://a%40b:p%3A@p:1', { host: 'p', port: 1, authorization: `Basic ${btoa('a@b:p:')}` }],
+  ['https://proxy.example.com', undefined],
+  ['socks5://proxy:1080', undefined],
+  ['http://', undefined],
+])('%s', (text, proxy) => {
+  expect(parseProxy(text)).toEqual(proxy);
+});
+
+describe('without the proxy', () => {
+  it.each([
+    ['https://berth.example.com', 'example.com', true],
+    ['https://berth.example.com', '.example.com', true],
+    ['https://berth.example.com', '*.example.com', true],
+    ['https://berth.example.com', 'other.org, berth.example.com', true],
+    ['https://berth.example.com', 'ample.com', false],
+    ['https://berth.example.com', 'example.com:8443', false],
+    ['https://berth.example.com:8443', 'example.com:8443', true],
+    ['https://berth.example.com', '*', true],
+    ['https://10.1.2.3', '10.1.2.3', true],
+    ['https://10.1.2.3', '10.1.2.4', false],
+    ['https://127.0.0.1:7600', '', true],
+    ['https://[::1]:7600', '', true],
+    ['https://localhost', '', true],
+    ['https://berth.example.com', '', false],
+  ])('%s, NO_PROXY=%s: %s', (server, list, exempt) => {
+    expect(isExempt(new URL(server), list)).toBe(exempt);
+  });
+});

@@ -1,0 +1,92 @@
+import { isRecord } from '../../core/model/values.ts';
+import { ConfigError } from '../config.ts';
+import { parseKey } from './keys.ts';
+import type { Members, Migration } from './migrations.ts';
+
+/** A store, or a record of it, in a format that this release cannot use. Waiting or starting again does not help. */
+export class StoreFormatError extends ConfigError {}
+
+const VERSION = /^\{"v":(\d{1,6})[,}]/;
+
+/** Records to text and back. Each text begins with the format that it was written in. */
+export class RecordCodec {
+  readonly oldest: number;
+  readonly newest: number;
+  readonly #migrations: readonly Migration[];
+  /** Before the record's own members, so that both ways need no copy of it. */
+  readonly #prefix: string;
+  readonly #empty: string;
+
+  constructor(oldest: number, migrations: readonly Migration[]) {
+    this.oldest = oldest;
+    this.newest = oldest + migrations.length;
+    this.#migrations = migrations;
+    this.#prefix = `{"v":${this.newest},`;
+    this.#empty = `{"v":${this.newest}}`;
+  }
+
+  encode(record: object): string {
+    const text = JSON.stringify(record);
+    return text === '{}' ? this.#empty : this.#prefix + text.slice(1);
+  }
+
+  /** The members alone; undefined when they are those of another format. */
+  membersIn(text: string): string | undefined {
+    if (text === this.#empty) return '{}';
+    return text.startsWith(this.#prefix) ? `{${text.slice(this.#prefix.length)}` : undefined;
+  }
+
+  /** Members of a record of an earlier format, as this release has them. */
+  migrated(key: string, text: string): Members {
+    const format = formatOf(text);
+    if (format === undefined || format > this.newest || format < this.oldest)
+      throw new StoreFormatError(
+        `the stored record ${key} has format ${format ?? 'of no release'}, and this release reads formats ${this.oldest} to ${this.newest}: start the release that wrote it, or restore a backup of before the upgrade`,
+      );
+    return this.#steps(key, format).reduce(
+      (members, { kind, migration }) => migration.up(kind, members),
+      membersOf(text),
+    );
+  }
+
+  /** What `encode` wrote, as a release of an earlier format reads it. */
+  downgraded(key: string, text: string, format: number): string {
+    const steps = this.#steps(key, format);
+    if (steps.length === 0) return text.replace(VERSION, (found) => `{"v":${format}${found.slice(-1)}`);
+    const members = steps.reduceRight(
+      (later, { kind, migration }) => migration.down(kind, later),
+      membersOf(text),
+    );
+    return JSON.stringify({ v: format, ...members });
+  }
+
+  /** Whether a record is of an earlier format and reads otherwise today. */
+  isOutdated(key: string, text: string): boolean {
+    const format = formatOf(text) ?? this.newest;
+    return format < this.newest && this.#steps(key, format).length > 0;
+  }
+
+  /** What a format brought, for people. */
+  about(format: number): string {
+    return this.#migrations[format - this.oldest - 1]?.about ?? '';
+  }
+
+  #steps(key: string, from: number): readonly { readonly kind: string; readonly migration: Migration }[] {
+    const kind = parseKey(key)?.kind ?? '';
+    return this.#migrations
+      .slice(from - this.oldest)
+      .filter(({ kinds }) => kinds.includes(kind))
+      .map((migration) => ({ kind, migration }));
+  }
+}
+
+function formatOf(text: string): number | undefined {
+  const [, format] = VERSION.exec(text) ?? [];
+  return format === undefined ? undefined : Number(format);
+}
+
+function membersOf(text: string): Members {
+  const parsed: unknown = JSON.parse(text);
+  const { v: _, ...members } = isRecord(parsed) ? parsed : {};
+  return members;
+}
