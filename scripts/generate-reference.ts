@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { cliReference } from './reference/cli.ts';
+import { DOCUMENT_PAGES, documentReference } from './reference/documents.ts';
 import { configurationReference } from './reference/configuration.ts';
 import { rejectionsReference } from './reference/rejections.ts';
 import { routesReference } from './reference/routes.ts';
@@ -12,6 +13,9 @@ const PAGES: Readonly<Record<string, () => string>> = {
   'docs/reference/configuration.md': configurationReference,
   'docs/reference/api.md': routesReference,
   'docs/reference/cli.md': cliReference,
+  ...Object.fromEntries(
+    DOCUMENT_PAGES.map((page) => [`docs/reference/${page.file}`, () => documentReference(page)]),
+  ),
 };
 
 const check = process.argv.includes('--check');

@@ -12,7 +12,7 @@ function statuses(entry: CatalogueEntry): string {
 }
 
 /** Prose of the catalogue may hold characters that Markdown would read as markup. */
-function prose(text: string): string {
+export function prose(text: string): string {
   const parts = text.split('`');
   return parts
     .map((part, index) => (index % 2 === 0 ? part.replace(/[\\*_[\]<>|]/g, '\\$&') : part))

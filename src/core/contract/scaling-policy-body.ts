@@ -12,14 +12,16 @@ export const scalingPolicyBody = shape({
       type: 'integer',
       form: { minimum: 1 },
       ownCode,
-      description: 'At least 1; default 1.',
+      description: 'Instances that are kept whatever the load.',
+      absent: '1, and announced',
       example: 2,
     },
     maxReplicas: {
       type: 'integer',
       form: { minimum: 1 },
       ownCode,
-      description: 'At most maxReplicasPerDeployment.',
+      description:
+        'Instances that are never exceeded; at most maxReplicasPerDeployment of the configuration.',
       example: 5,
     },
     targetCpuPercent: {
@@ -27,14 +29,15 @@ export const scalingPolicyBody = shape({
       form: { minimum: 1, maximum: 100 },
       ownCode,
       description:
-        'Of the CPU an instance may use: resources.limits.cpu, else requests.cpu, else one core. 1 to 100.',
+        'Load to aim at, of the CPU an instance may use: resources.limits.cpu, else requests.cpu, else one core.',
       example: 70,
     },
     cooldown: {
       type: 'string',
       form: DURATION,
       ownCode,
-      description: 'Between two changes, and how long a low load must last; 1s to 24h, default 60s.',
+      description: 'Between two changes, and how long a low load must last; 1s to 24h.',
+      absent: '60s, and announced',
       example: '60s',
     },
   },

@@ -17,13 +17,24 @@ export const secretDocumentBody = shape({
   sensitive: true,
   named: 'SecretDescription',
   fields: {
-    kind: { type: 'any', schema: { type: 'string', enum: ['Secret'] } },
-    namespace: { type: 'string', description: 'Such as deployments or resources.' },
-    name: { type: 'string', description: 'A DNS label.' },
+    kind: {
+      type: 'any',
+      schema: { type: 'string', enum: ['Secret'] },
+      description: 'What the document describes; without it a document in a file is a Deployment.',
+      absent: 'Secret, on the route of secrets alone',
+      example: 'Secret',
+    },
+    namespace: {
+      type: 'string',
+      description: 'One that the configuration grants: deployments, resources.',
+      example: 'resources',
+    },
+    name: { type: 'string', description: 'A DNS label.', example: 'orders-db' },
     values: { type: 'any', schema: { not: {} }, description: 'Refused: a file holds no values.' },
     generate: {
       ...secretMaterialFields.generate,
       description: 'Keys to mint; one that exists is left alone.',
+      absent: 'refused: there would be nothing to make',
     },
   },
   nullClears: true,

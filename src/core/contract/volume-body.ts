@@ -8,18 +8,22 @@ export const volumeBody = shape({
     name: {
       type: 'any',
       schema: { type: 'string', ...NAME },
-      description: 'Lowercase letters, digits and hyphens.',
+      description: 'Unique in the tenant; mounts may name it.',
       example: 'pg-data',
     },
     class: {
       type: 'any',
       schema: { type: 'string', enum: ['ephemeral', 'replicated', 'object'] },
-      description: 'What happens to the bytes when a node is lost.',
+      description:
+        'What happens to the bytes when a node is lost: ephemeral, they are lost with it; replicated, copies on other nodes take over; object is not served by any node yet.',
+      example: 'replicated',
     },
     type: {
       type: 'any',
       schema: { type: 'string', enum: ['volume', 'bind', 'tmpfs'] },
-      description: 'How it is mounted.',
+      description:
+        'volume: space that the node makes; bind: a directory of the host; tmpfs: memory. The last two are of class ephemeral.',
+      example: 'volume',
     },
     sizeBytes: {
       type: 'any',
@@ -30,18 +34,26 @@ export const volumeBody = shape({
     nodeId: {
       type: 'string',
       form: NODE_NAME,
-      description: 'Node of the primary; absent: one is chosen.',
+      description: 'Node of the primary.',
+      absent: 'one is chosen',
+      example: 'berlin-1',
       ownCode: 'node_not_a_placement_candidate',
     },
     replicas: {
       type: 'integer',
       form: { minimum: 0, maximum: 100 },
       description: 'Copies beside the primary, each on a node of its own; class replicated only.',
+      absent: '0; with class replicated that is announced',
+      example: 1,
+      exampleWith: { class: 'replicated' },
     },
     hostPath: {
       type: 'any',
       schema: { type: ['string', 'null'], ...PLAIN_PATH },
-      description: 'Directory of the host; type bind only.',
+      description: 'Directory of the host; type bind only, and required there.',
+      absent: 'none',
+      example: '/srv/orders',
+      exampleWith: { class: 'ephemeral', type: 'bind' },
     },
   },
   required: ['name', 'class', 'type', 'sizeBytes'],

@@ -58,7 +58,7 @@ export const workloadCodes = entries({
     field: 'command',
     title: 'The command names no program.',
     cause:
-      '`command` replaces the command of the image, one element per argument, and is passed to the container without a shell. The first element is the program, so the list must not be empty and the first element not the empty string. To take the command of the image, leave the field out. A single string in place of the list is `field_type_invalid`: it would have to be split by rules that differ between shells.',
+      '`command` replaces the `CMD` of the image, one element per argument, without a shell; an `ENTRYPOINT` of the image stays and gets them as its arguments. Without one the first element is the program, so the list must not be empty and the first element not the empty string. To take the `CMD` of the image, leave the field out. A single string in place of the list is `field_type_invalid`: it would have to be split by rules that differ between shells.',
     accepted: 'a non-empty array of strings, one per argument; for a shell use ["/bin/sh", "-c", "…"]',
     failing: '{ "command": ["", "--port", "8080"] }',
     corrected: '{ "command": ["/bin/web", "--port", "8080"] }',

@@ -15,7 +15,11 @@ export type Shape = Described & ShapeBody;
 
 interface Described {
   readonly description?: string;
+  /** Of a field of a body: what holds when it is not sent, as a phrase. */
+  readonly absent?: string;
   readonly example?: unknown;
+  /** Fields beside it without which the example says nothing; undefined: one that does not go with it. */
+  readonly exampleWith?: Readonly<Record<string, unknown>>;
   /** The value is or may hold a credential: never echoed. */
   readonly sensitive?: boolean;
   /** What a value of another type is refused with; absent: `field_type_invalid`. Of a list or map, also for its items. */
@@ -315,7 +319,15 @@ export interface SchemaUse {
   readonly name?: (name: string, shape: Shape) => void;
 }
 
-function describedAs({ description, example, nullable, form }: Shape, schema: Record<string, unknown>) {
+function descriptionOf({ description, absent }: Shape): string | undefined {
+  if (absent === undefined) return description;
+  const otherwise = `Absent: ${absent}.`;
+  return description === undefined ? otherwise : `${description} ${otherwise}`;
+}
+
+function describedAs(source: Shape, schema: Record<string, unknown>) {
+  const { example, nullable, form } = source;
+  const description = descriptionOf(source);
   return {
     ...schema,
     ...form,
