@@ -4,6 +4,7 @@ import pino from 'pino';
 import { loadConfig } from './config.ts';
 import { helpText } from './help.ts';
 import { lineTime, turnedLines } from './log-lines.ts';
+import { ownFiles } from './own-files.ts';
 import { failureOf } from './recovery/failure.ts';
 import { unknownCommand } from './recovery/words.ts';
 import { startServer } from './server.ts';
@@ -11,6 +12,8 @@ import { collectAfterStart } from './start-garbage.ts';
 import { VERSION } from './version.ts';
 
 const STOP_DEADLINE_MS = 10_000;
+/** Whether it still is what is installed. */
+const LOOK_MS = 10_000;
 
 /** Commands beside the one that runs the control plane. They are loaded only when they are asked for. */
 async function runCommand(word: string, args: readonly string[]): Promise<void> {
@@ -52,6 +55,13 @@ async function main(): Promise<void> {
   });
   log.info({ url: server.url, version: VERSION, store: config.store.kind }, 'control plane ready');
   collectAfterStart();
+  const looking = setInterval(() => {
+    if (!ownFiles.replaced) return;
+    clearInterval(looking);
+    log.warn(
+      'the files of this release were replaced; restart this control plane to run what is installed now',
+    );
+  }, LOOK_MS).unref();
   void server.outdated.then((error) => {
     process.exitCode = failureOf(error).status;
     log.fatal({ problem: messageOf(error) }, 'the store was upgraded; this control plane ends');

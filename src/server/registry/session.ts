@@ -1,3 +1,4 @@
+import { ownFiles } from '../own-files.ts';
 import { isRecord, parseJson } from '../../core/model/values.ts';
 import type { TenantId } from '../../core/model/ids.ts';
 import type { Challenge } from './challenge.ts';
@@ -113,6 +114,7 @@ export function createRegistrySession(options: SessionOptions): RegistrySession 
   /** Sets the authorisation that the challenge asks for, or says why there is none. */
   async function authorise(answer: DialAnswer): Promise<Obstacle | undefined> {
     // With the first challenge: the list of public suffixes is long.
+    ownFiles.require('what answers registries');
     const { parseChallenges } = await import('./challenge.ts');
     const challenges = parseChallenges(answer.headers['www-authenticate'] ?? '');
     const bearer = challenges.find((challenge) => challenge.scheme === 'bearer');

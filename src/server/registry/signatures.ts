@@ -1,3 +1,4 @@
+import { ownFiles } from '../own-files.ts';
 import { isRecord, parseJson } from '../../core/model/values.ts';
 import { type ImageReference, isDigest } from '../../core/model/image-reference.ts';
 import { errorCodes } from './manifest.ts';
@@ -61,6 +62,7 @@ export async function readSignatures(
 
 /** What reads them is loaded with the first: most control planes never see one. */
 async function signatureOf(layer: Layer, blob: Buffer): Promise<ImageSignature | undefined> {
+  ownFiles.require('what reads signatures of images');
   const { bundleSignature, simpleSignature } = await import('./signature.ts');
   return layer.type === SIMPLE_LAYER ? simpleSignature(blob, layer.signature) : bundleSignature(blob);
 }

@@ -5,6 +5,8 @@ import { removeWithMounts } from './mounts.ts';
 import { BERTH, Program } from './program.ts';
 
 export interface AgentOptions {
+  /** The program of another installation. */
+  readonly berth?: string;
   readonly server: string;
   readonly name: string;
   readonly socketPath: string;
@@ -31,12 +33,15 @@ const READY_MS = 30_000;
 /** The real agent program as a process of its own, with a data folder that outlives it. */
 export class AgentProcess implements AsyncDisposable {
   readonly dataDir = mkdtempSync(join(tmpdir(), 'berth-agent-'));
+  /** Of which installation it is started next. */
+  berth: string;
   readonly #options: AgentOptions;
   #program: Program | undefined;
   #before = '';
 
   constructor(options: AgentOptions) {
     this.#options = options;
+    this.berth = options.berth ?? BERTH;
   }
 
   /** Starts it, again on the same identity after a kill or stop, and waits for its session. */
@@ -105,7 +110,7 @@ export class AgentProcess implements AsyncDisposable {
   #launch(flags: readonly string[], variables: Readonly<Record<string, string>>): Program {
     const { namespace, hidden, under = [], environment } = this.#options;
     const entered = namespace === undefined ? [] : ['nsenter', `--net=/run/netns/${namespace}`];
-    const line = [...under, ...entered, BERTH, 'agent', `--data-dir=${this.dataDir}`, ...flags];
+    const line = [...under, ...entered, this.berth, 'agent', `--data-dir=${this.dataDir}`, ...flags];
     this.#before = this.log();
     this.#program = new Program(hidden === undefined ? line : withoutPrograms(hidden, line), {
       ...process.env,

@@ -1,5 +1,5 @@
-import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
 const ROOT = join(import.meta.dirname, '../../..');
@@ -32,15 +32,25 @@ export interface Installation {
   readonly berth: string;
 }
 
+export interface Making {
+  /** Sources of another release; absent: those of this checkout. */
+  readonly from?: string;
+  /** What is altered before the package is made. */
+  readonly plant?: (copy: string) => void;
+}
+
 /** Makes the package in a copy of the checkout, so that nothing here is touched, and installs it as a user would. */
-export function installPackage(folder: string): Installation {
+export function installPackage(folder: string, { from = ROOT, plant }: Making = {}): Installation {
   const copy = join(folder, 'checkout');
-  mkdirSync(copy);
-  const settings = readdirSync(ROOT).filter((file) => SETTINGS.test(file));
+  mkdirSync(copy, { recursive: true });
+  const settings = readdirSync(from).filter((file) => SETTINGS.test(file));
   // The dashboard of this run is built already, and taken as it is while none of its sources is newer: times are copied too.
-  const built = existsSync(join(ROOT, DASHBOARD)) ? [DASHBOARD] : [];
-  execFileSync('cp', ['-a', '--parents', ...SOURCES, ...settings, ...built, copy], { cwd: ROOT });
-  symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
+  const built = existsSync(join(from, DASHBOARD)) ? [DASHBOARD] : [];
+  execFileSync('cp', ['-a', '--parents', ...SOURCES, ...settings, ...built, copy], { cwd: from });
+  const lock = (root: string): string => readFileSync(join(root, 'package-lock.json'), 'utf8');
+  // Of other dependencies it installs its own.
+  if (lock(from) === lock(ROOT)) linkPackages(copy);
+  plant?.(copy);
   const run = (command: string, args: readonly string[]): string =>
     execFileSync(command, args, {
       cwd: copy,
@@ -58,4 +68,24 @@ export function installPackage(folder: string): Installation {
     prefix,
     berth: join(prefix, 'bin/berth'),
   };
+}
+
+/** As links to the files: whoever installs into the copy takes nothing away here. */
+function linkPackages(copy: string): void {
+  const [from, to] = [join(ROOT, 'node_modules'), join(copy, 'node_modules')];
+  if (spawnSync('cp', ['-al', from, to]).status !== 0) {
+    // On another file system.
+    rmSync(to, { recursive: true, force: true });
+    execFileSync('cp', ['-a', from, to]);
+  }
+  rmSync(join(to, '.cache'), { recursive: true, force: true });
+}
+
+/** The sources of a commit; undefined: this clone does not have it. */
+export function sourcesOf(commit: string, folder: string): string | undefined {
+  const git = (...args: readonly string[]) => spawnSync('git', args, { cwd: ROOT, maxBuffer: 2 ** 28 });
+  if (git('cat-file', '-e', `${commit}^{commit}`).status !== 0) return undefined;
+  mkdirSync(folder, { recursive: true });
+  execFileSync('tar', ['-x', '-C', folder], { input: git('archive', commit).stdout });
+  return folder;
 }

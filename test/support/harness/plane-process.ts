@@ -31,6 +31,8 @@ export interface Tenant {
 /** The control plane as a process of its own that can be killed and started again on its data and port. */
 export class PlaneProcess {
   readonly dataDir: string;
+  /** Of which installation it is started next. */
+  berth = BERTH;
   readonly admin: Caller = this.as(BOOTSTRAP);
   readonly #environment: Readonly<Record<string, string>>;
   #program: Program | undefined;
@@ -72,7 +74,7 @@ export class PlaneProcess {
   async start(environment: Readonly<Record<string, string>> = {}): Promise<this> {
     this.#before = this.log();
     const words = ['--data-dir', this.dataDir, '--listen', `0.0.0.0:${this.#port}`, '--insecure-listen'];
-    const program = new Program([BERTH, 'server', ...words, '--node-name', 'control-plane'], {
+    const program = new Program([this.berth, 'server', ...words, '--node-name', 'control-plane'], {
       ...process.env,
       ...SPANS,
       BERTH_BOOTSTRAP_TOKEN: BOOTSTRAP,

@@ -106,10 +106,12 @@ export async function startPlanes(
   environment: Readonly<Record<string, string>> = {},
   /** What is different for each. */
   own: (index: number) => Readonly<Record<string, string>> = () => ({}),
+  berth?: string,
 ): Promise<Planes> {
   const keys = mkdtempSync(join(tmpdir(), 'berth-keys-'));
   const shared = { ...planeEnvironment(etcd, keys), ...environment };
   const members = Array.from({ length: count }, (_, index) => new PlaneProcess({ ...shared, ...own(index) }));
+  if (berth !== undefined) for (const member of members) member.berth = berth;
   const planes = new Planes(members, await openEtcdKv({ endpoints: etcd.endpoints }), shared, keys);
   try {
     await Promise.all(members.map((member) => member.start()));

@@ -1,6 +1,5 @@
 import { parentPort } from 'node:worker_threads';
-import { decodeAgentMessage } from './agent-message.ts';
-import { messageSlices } from './message-slices.ts';
+import { slicesIn } from './message-slices.ts';
 
 export interface ToReader {
   readonly id: number;
@@ -14,9 +13,6 @@ export interface FromReader {
 }
 
 parentPort?.on('message', ({ id, frame }: ToReader) => {
-  const message = decodeAgentMessage(
-    Buffer.from(frame.buffer, frame.byteOffset, frame.length).toString('utf8'),
-  );
-  const slices = message && messageSlices(message).map((slice) => JSON.stringify(slice));
+  const slices = slicesIn(Buffer.from(frame.buffer, frame.byteOffset, frame.length));
   parentPort?.postMessage({ id, slices } satisfies FromReader, []);
 });

@@ -1,7 +1,14 @@
 import type { AgentMessage, Report } from '../../../core/protocol/agent-protocol.ts';
+import { decodeAgentMessage } from './agent-message.ts';
 
 /** Of the JSON text of one slice, unless a single entry is longer. */
 const SLICE_LENGTH = 32 * 1024;
+
+/** JSON texts of decoded messages; undefined: malformed. */
+export function slicesIn(frame: Buffer): readonly string[] | undefined {
+  const message = decodeAgentMessage(frame.toString('utf8'));
+  return message && messageSlices(message).map((slice) => JSON.stringify(slice));
+}
 
 /**
  * A large message as several that mean the same one after the other, none of which holds the loop for long. Volumes, networks and ingress

@@ -1,3 +1,4 @@
+import { ownFiles } from '../../own-files.ts';
 import { randomBytes } from 'node:crypto';
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
@@ -48,6 +49,7 @@ export class LeaseRepeater {
     this.#unsubscribe();
     const thread = `./lease-thread${extname(import.meta.url)}`;
     try {
+      ownFiles.require('the thread that repeats leases');
       this.#follow(new Worker(new URL(thread, import.meta.url), { workerData: this.#address, execArgv: [] }));
     } catch (error) {
       this.#failed(error);
