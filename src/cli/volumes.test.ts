@@ -1,7 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { sizeOf } from './commands/volume.ts';
 import { nextForVolume } from './commands/describe-volume.ts';
-import { lagText, recommendedText, volumeConsumers, volumeCopiesText, volumeUsedText } from './volumes.ts';
+import {
+  lagText,
+  recommendedText,
+  sizeOf,
+  volumeConsumers,
+  volumeCopiesText,
+  volumeUsedText,
+} from './volumes.ts';
 
 const GIB = 2 ** 30;
 

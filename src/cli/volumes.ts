@@ -1,12 +1,20 @@
-import { formatBytes } from '../core/model/quantity.ts';
+import { formatBytes, parseMemory } from '../core/model/quantity.ts';
 import type { CallOptions } from '../sdk/index.ts';
 import type { Client } from './client.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
+import { usage } from './failure.ts';
 import { textOf } from './fields.ts';
 import type { Recommendation, Volume, VolumeCopy, VolumeWritten } from './records.ts';
 import type { Session } from './session.ts';
 import { spanText } from './table.ts';
 import { watched } from './watching.ts';
+
+/** `10Gi` of a flag to bytes. */
+export function sizeOf(flag: string, text: string): number {
+  const bytes = parseMemory(text);
+  if (bytes === undefined) throw usage(`${flag} ${text}: expected an amount such as 512Mi or 10Gi`);
+  return bytes;
+}
 
 /** By name or by id; a name cannot look like an id, which has an underscore. */
 export async function findVolume(client: Client, word: string): Promise<Volume> {

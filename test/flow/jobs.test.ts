@@ -401,6 +401,84 @@ describe('secrets', () => {
   });
 });
 
+describe('a command before a job', () => {
+  const before = { deployment: 'pg', command: ['pg_dump', '-f', '/data/dump'], timeout: '20s' };
+
+  /** A deployment that runs, and a job with a command in it. */
+  async function prepared(slug: string, more: Readonly<Record<string, unknown>> = {}) {
+    const tenant = await plane.tenant(slug);
+    const { agent } = await flow.connected(`${slug}-1`, tenant);
+    const { id, specHash } = await flow.placed(tenant, 'pg', `${slug}-1`);
+    await agent.next('assignment', ({ instances }) => instances.some((one) => one.id === id));
+    agent.report([{ id, phase: 'running', containerId: 'p1', specHash, secretsVersion: 0 }]);
+    await create(tenant, 'backup', { before, ...more });
+    const asked = await agent.next('request', ({ operation }) => operation.kind === 'exec');
+    expect(asked.operation).toEqual({
+      kind: 'exec',
+      instanceId: id,
+      command: before.command,
+      timeoutMs: 20_000,
+    });
+    return { tenant, agent, instanceId: id, streamId: asked.streamId };
+  }
+
+  it('is run in an instance of the deployment, audited, and then the job starts', async () => {
+    const { tenant, agent, instanceId, streamId } = await prepared('before');
+    const waiting = await read(tenant, 'backup');
+    expect(waiting).toMatchObject({ before });
+    expect(waiting.status.runs[0]).toMatchObject({ state: 'Pending', attempts: 0 });
+    const audit = await tenant.call('GET', '/api/v1/audit');
+    expect(audit.body.filter(({ action }: { action: string }) => action === 'deployment.exec')).toMatchObject(
+      [{ subject: { name: instanceId }, details: { job: 'backup', command: 'pg_dump -f /data/dump' } }],
+    );
+    agent.send({ type: 'data', streamId, text: 'what it prints', channel: 'stdout' });
+    agent.send({ type: 'end', streamId, exitCode: 0 });
+    const first = await assigned(agent, 'backup');
+    say(agent, first, { phase: 'exited', exitCode: 0 });
+    const done = await phase(tenant, 'backup', 'Succeeded');
+    expect(done.status.runs[0]?.['preparedAt']).toEqual(expect.any(String));
+    expect(await eventKinds(tenant.call, 'backup', ['job.'])).toEqual([
+      'job.created',
+      'job.prepared',
+      'job.started',
+      'job.succeeded',
+    ]);
+  });
+
+  it.each([
+    ['before-code', { exitCode: 3 }, 'before_failed', 'ended with exit code 3'],
+    [
+      'before-late',
+      { error: { reason: 'exec_timeout', message: 'killed' } },
+      'before_timed_out',
+      'did not end within 20 s',
+    ],
+  ])('fails the run when it fails: %s', async (slug, end, reason, message) => {
+    const { tenant, agent, streamId } = await prepared(slug, { retries: 2 });
+    agent.send({ type: 'data', streamId, text: 'password=hunter2', channel: 'stderr' });
+    agent.send({ type: 'end', streamId, ...end });
+    const { status } = await phase(tenant, 'backup', 'Failed');
+    expect(status.runs[0]).toMatchObject({ reason, attempts: 0, message: expect.stringContaining(message) });
+    expect(JSON.stringify(status)).not.toContain('hunter2');
+    const { status: code } = await tenant.call('GET', '/api/v1/jobs/backup/logs');
+    expect(code).toBe(200);
+  });
+
+  it('is ended with the run that is cancelled, and is not changed by what is not sent', async () => {
+    const { tenant, agent, streamId } = await prepared('before-left');
+    await tenant.call('POST', '/api/v1/jobs/backup/cancel');
+    await agent.next('cancel', (message) => message.streamId === streamId);
+    await phase(tenant, 'backup', 'Cancelled');
+    await tenant.call('DELETE', '/api/v1/deployments/pg');
+    const kept = await tenant.call('PUT', '/api/v1/jobs/backup', { retries: 1 });
+    expect([kept.status, kept.body.before]).toEqual([200, before]);
+    const lost = await tenant.call('PUT', '/api/v1/jobs/backup', { before: { ...before, command: ['x'] } });
+    expect([lost.status, lost.body.code]).toEqual([404, 'job_before_deployment_not_found']);
+    const cleared = await tenant.call('PUT', '/api/v1/jobs/backup', { before: null });
+    expect(cleared.body.removed).toEqual(['before']);
+  });
+});
+
 describe('a schedule', () => {
   it('runs by itself, one run at a time, and says when it skips', async () => {
     const tenant = await plane.tenant('cron');

@@ -173,6 +173,20 @@ const ROWS: Readonly<Record<string, Row>> = {
   'volume add-replica': { valid: ['data', 'nowhere'], missing: 'volume_not_found' },
   'volume remove-replica': { valid: ['data', 'nowhere', '-y'], missing: 'volume_not_found' },
   'volume snapshots': { valid: ['data'], missing: 'volume_not_found', wrong: format('data') },
+  'volume backup-job': {
+    valid: ['data', '--repo', 'rest:http://127.0.0.1:1/', '--image', IMAGE],
+    missing: 'volume_not_found',
+    wrong: [['data', '--repo', '/srv/backups', '--image', IMAGE], 'gone with the container', 2],
+  },
+  'volume restore-job': {
+    valid: ['data-2', '--from', 'data', '--repo-in-secret', '--image', IMAGE, '--no-wait'],
+    missing: 'volume_not_found',
+    wrong: [['data-2', '--from', 'data', '--repo-in-secret', '--image', IMAGE, '--path', '../x'], '../x', 2],
+  },
+  'volume drill-job': {
+    valid: ['data', '--repo-in-secret', '--image', IMAGE, '--', 'true'],
+    wrong: [['data', '--repo-in-secret', '--image', IMAGE], 'what checks it?', 2],
+  },
   'volume delete': { valid: ['data', '-y'], missing: 'volume_not_found' },
   'recommendation list': {
     valid: [],

@@ -15,9 +15,8 @@ import { outputFormat } from '../output.ts';
 import { printFound } from '../record-commands.ts';
 import { resourceOf } from '../resources/index.ts';
 import type { Session } from '../session.ts';
-import { listRecommendations, recommendedText, wantedBytes } from '../volumes.ts';
+import { listRecommendations, recommendedText, sizeOf, wantedBytes } from '../volumes.ts';
 import { wholeNumber } from './run.ts';
-import { sizeOf } from './volume.ts';
 
 type Wanted = NonNullable<CallOptions<'GET /api/v1/dvm/recommendations'>['query']>;
 

@@ -1,4 +1,3 @@
-import { parseMemory } from '../../core/model/quantity.ts';
 import { unjudged } from '../../sdk/index.ts';
 import type { Client } from '../client.ts';
 import {
@@ -19,19 +18,13 @@ import { alterationLines, warningLines } from '../plan-view.ts';
 import { resourceOf } from '../resources/index.ts';
 import { VOLUME_COPIES, VOLUME_SNAPSHOTS } from '../resources/volumes.ts';
 import type { Session } from '../session.ts';
-import { deleteVolume, findVolume, tenantOf, waitUntilPromoted, waitUntilReady } from '../volumes.ts';
+import { deleteVolume, findVolume, sizeOf, tenantOf, waitUntilPromoted, waitUntilReady } from '../volumes.ts';
 import { timeoutOf } from '../waiting.ts';
 import { wholeNumber } from './run.ts';
+import { backupJobCommand, drillJobCommand, restoreJobCommand } from './volume-jobs.ts';
 
 const NAME: Parameter = { term: '<name>', description: 'The volume, by name or id.' };
 const NODE: Parameter = { term: '<node>', description: 'The node of the copy.' };
-
-/** `10Gi` of a flag to bytes. */
-export function sizeOf(flag: string, text: string): number {
-  const bytes = parseMemory(text);
-  if (bytes === undefined) throw usage(`${flag} ${text}: expected an amount such as 512Mi or 10Gi`);
-  return bytes;
-}
 
 function bodyOf(name: string, options: OptionValues): Readonly<Record<string, unknown>> {
   const kind = options.text('class');
@@ -156,7 +149,7 @@ const snapshots: Subcommand = {
   name: 'snapshots',
   summary: 'List the snapshots of a volume',
   description: [
-    'Lists the snapshots of a volume. This version makes none, so the list is empty unless another one made them.',
+    'Lists the snapshots of a volume. This version makes none, so the list is empty unless another one made them; berth volume backup-job saves the bytes elsewhere.',
   ],
   parameters: [NAME],
   options: [OUTPUT_OPTION, ...REMOTE_OPTIONS],
@@ -280,6 +273,9 @@ export const volume: CommandBody = {
     removeReplica,
     promote,
     snapshots,
+    backupJobCommand,
+    restoreJobCommand,
+    drillJobCommand,
     remove,
   ],
 };

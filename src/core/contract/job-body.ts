@@ -2,7 +2,7 @@ import { type JobSpec, jobWorkload } from '../model/job.ts';
 import { deploymentBody } from './deployment-body.ts';
 import { removedEntries } from './deployment-merge.ts';
 import { configFiles, secretReferences, volumeMounts } from './deployment-spec.ts';
-import { DURATION, NODE_NAME } from './forms.ts';
+import { DURATION, NAME, NODE_NAME } from './forms.ts';
 import { type Draft, draftOf, inOrder, type Sent, shape } from '../schema/shape.ts';
 
 const shared = deploymentBody.fields;
@@ -59,6 +59,39 @@ export const jobBody = shape({
       absent: '0',
       example: 3,
     },
+    before: {
+      type: 'object',
+      named: 'BeforeCommandDescription',
+      description:
+        'A command in a running instance of a deployment, before a run starts its container: a dump before a backup. When it fails or takes too long, the run has failed.',
+      absent: 'none',
+      example: { deployment: 'pg', command: ['sh', '-c', 'pg_dump -Fc -f /data/backup/shop.dump'] },
+      fields: {
+        deployment: {
+          type: 'string',
+          form: NAME,
+          description:
+            'A deployment of the tenant; an instance of it that runs and is healthy is waited for, five minutes at most.',
+          example: 'pg',
+        },
+        command: {
+          type: 'list',
+          items: { type: 'string' },
+          form: { minItems: 1 },
+          description:
+            'One element per argument, without a shell. It may run a second time if the control plane ends meanwhile.',
+          example: ['sh', '-c', 'pg_dump -Fc -f /data/backup/shop.dump'],
+        },
+        timeout: {
+          type: 'string',
+          form: DURATION,
+          description: 'How long it may take, 1s to 1h.',
+          absent: '10m',
+          example: '30m',
+        },
+      },
+      required: ['deployment', 'command'],
+    },
   },
   ignored: deploymentBody.ignored,
   nullClears: true,
@@ -77,7 +110,7 @@ export function mergeJobDraft(stored: JobSpec, body: SentJob): JobDraft {
   return draftOf(jobBody, { ...stored, ...body });
 }
 
-const OWN_FIELDS = ['schedule', 'timeout', 'retries'] as const;
+const OWN_FIELDS = ['schedule', 'timeout', 'retries', 'before'] as const;
 
 /** What a job lost beside what every workload may lose. */
 export function removedFromJob(before: JobSpec, after: JobSpec): string[] {
@@ -89,7 +122,7 @@ export function removedFromJob(before: JobSpec, after: JobSpec): string[] {
 
 /** A draft that passed every rule becomes a spec: a fixed order of fields, and no write-time secret material. */
 export function jobSpecOfDraft(draft: JobDraft): JobSpec {
-  const { files, volumes, schedule, timeout, retries, ...plain } = draft;
+  const { files, volumes, schedule, timeout, retries, before, ...plain } = draft;
   return inOrder(jobBody, {
     ...plain,
     kind: 'Job',
@@ -101,5 +134,8 @@ export function jobSpecOfDraft(draft: JobDraft): JobSpec {
     ...(typeof schedule === 'string' && { schedule }),
     ...(typeof timeout === 'string' && { timeout }),
     ...(typeof retries === 'number' && { retries }),
+    ...(before && {
+      before: { ...before, deployment: before.deployment ?? '', command: before.command ?? [] },
+    }),
   });
 }

@@ -54,6 +54,8 @@ interface Run {
   readonly hook?: HookDelivery;
   readonly message: string;
   readonly createdAt: string;
+  /** When the command before it had succeeded. Absent: there is none, or it has yet to. */
+  readonly preparedAt?: string;
   /** When the first attempt was seen to run. */
   readonly startedAt?: string;
   /** Attempts that were made. */

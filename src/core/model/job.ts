@@ -3,9 +3,17 @@ import type { Confinement } from './confinement.ts';
 import type { Placement, Resources, SecretReference, VolumeMount, Workload } from './deployment.ts';
 import type { JobId, TenantId } from './ids.ts';
 import type { JobRun, OrderTrigger, StoredRun } from './job-run.ts';
-import { type JobName, jobOwner } from './owner.ts';
+import { type DeploymentName, type JobName, jobOwner } from './owner.ts';
 import type { HookDelivery } from './rotation-hook.ts';
 import type { StopTerms } from './stop.ts';
+
+/** A command in a running instance of a deployment that has to succeed before a run of the job starts its container. */
+export interface BeforeCommand {
+  readonly deployment: DeploymentName;
+  readonly command: readonly string[];
+  /** Absent: `BEFORE_TIMEOUT`. */
+  readonly timeout?: string;
+}
 
 /** What a tenant asked for: a container that runs to its end, once or at the times of a schedule. */
 export interface JobSpec extends Confinement {
@@ -30,6 +38,7 @@ export interface JobSpec extends Confinement {
   readonly timeout?: string;
   /** Attempts after the first. */
   readonly retries?: number;
+  readonly before?: BeforeCommand;
 }
 
 export interface JobRecord {
@@ -94,10 +103,17 @@ export interface JobLog {
 
 export const JOB_RUNS_KEPT = 20;
 export const JOB_RETRIES_MAX = 10;
+export const BEFORE_TIMEOUT = '10m';
 export const JOB_LOG_BYTES = 128 * 1024;
 
 /** The job as scheduler, secrets and dispatch see it: one instance of what a deployment would run. */
-export function jobWorkload({ schedule: _s, timeout: _t, retries: _r, ...spec }: JobSpec): Workload {
+export function jobWorkload({
+  schedule: _s,
+  timeout: _t,
+  retries: _r,
+  before: _b,
+  ...spec
+}: JobSpec): Workload {
   return { ...spec, kind: 'Deployment', name: jobOwner(spec.name), replicas: 1, secretsVersion: 0 };
 }
 

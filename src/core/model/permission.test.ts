@@ -28,6 +28,10 @@ describe('the permission table', () => {
     expect(ROLES.filter((role) => allows(role, 'audit.read'))).toEqual(['platform-admin', 'tenant-admin']);
   });
 
+  it('who may deploy may run commands: a job may have one in a deployment', () => {
+    expect(ROLES.filter((role) => allows(role, 'deploy') && !allows(role, 'exec'))).toEqual([]);
+  });
+
   it('an administrator of the platform may whatever one of a tenant may', () => {
     for (const permission of PERMISSIONS['tenant-admin'])
       expect(allows('platform-admin', permission)).toBe(true);

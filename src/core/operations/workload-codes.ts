@@ -132,6 +132,7 @@ const NOT_OF_JOBS: ReadonlySet<RejectionCode> = new Set<RejectionCode>([
 const OF_JOBS: readonly RejectionCode[] = [
   ...SHARED.filter((code) => !NOT_OF_JOBS.has(code)),
   'job_invalid',
+  'job_before_deployment_not_found',
   'job_node_candidates_unresolvable',
   'job_node_not_found',
   'plan_outdated',

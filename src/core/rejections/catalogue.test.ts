@@ -58,7 +58,7 @@ const FROZEN = {
     400: body_malformed body_too_deep header_duplicate header_invalid query_parameter_invalid
     401: join_token_invalid unauthenticated
     403: csrf_token_invalid origin_forbidden role_forbidden tenant_forbidden
-    404: archive_version_not_found backup_not_found canary_not_found ingress_host_not_found instance_not_found job_not_found job_run_not_found
+    404: archive_version_not_found backup_not_found canary_not_found ingress_host_not_found instance_not_found job_before_deployment_not_found job_not_found job_run_not_found
       network_not_found node_not_found route_not_found scaling_policy_not_found secret_not_found
       tenant_not_found token_not_found
     405: method_not_allowed

@@ -105,9 +105,9 @@ export const volumeCodes = entries({
     field: 'computed',
     title: 'Snapshots of volumes cannot be created.',
     cause:
-      'No storage engine under the agents takes a consistent snapshot of a running workload, and a record without bytes behind it would be worse than none. The request is refused before its body or its volume is looked at, so no body can succeed. What protects the data instead: replicas for the loss of a node, backups and archives for the configuration, and a scheduled job inside the workload (a dump, for example) for the bytes.',
+      'No storage engine under the agents takes a consistent snapshot of a running workload, and a record without bytes behind it would be worse than none. The request is refused before its body or its volume is looked at, so no body can succeed. What protects the data instead: replicas for the loss of a node, backups and archives for the configuration, and for the bytes a scheduled job that saves them elsewhere: `berth volume backup-job` makes one, and docs/guide/volume-backups.md says how to restore and to try it.',
     accepted:
-      'no body can succeed; use POST /api/v1/tenants/{tenant}/volumes/{id}/replicas for a live copy, POST /api/v1/backups for configuration, or a scheduled job for volume bytes',
+      'no body can succeed; use POST /api/v1/tenants/{tenant}/volumes/{id}/replicas for a live copy, POST /api/v1/backups for configuration, or a scheduled job for volume bytes (berth volume backup-job)',
     failing: 'POST /api/v1/tenants/shop/volumes/vol_01jdexample/snapshots\n\n{}',
     corrected: 'POST /api/v1/tenants/shop/volumes/vol_01jdexample/replicas\n\n{ "node_id": "berlin-2" }',
     origin: '7.5',

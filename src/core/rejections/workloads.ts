@@ -432,11 +432,24 @@ export const workloadCodes = entries({
     field: 'computed',
     title: 'The job is malformed.',
     cause:
-      'What a job shares with a deployment is checked by the same rules and codes. This code is for what only a job has: `kind` must be `Job`, `schedule` a cron expression of five fields, or six with seconds first, in UTC, that fits some moment, `timeout` a duration, `retries` an integer from 0 to 10.',
+      'What a job shares with a deployment is checked by the same rules and codes. This code is for what only a job has: `kind` must be `Job`, `schedule` a cron expression of five fields, or six with seconds first, in UTC, that fits some moment, `timeout` a duration, `retries` an integer from 0 to 10, and `before` names a deployment and a command for one of its instances, with a timeout of its own up to an hour.',
     accepted:
-      'kind "Job"; schedule such as "0 3 * * *"; timeout from 1s to 720h such as "30m"; retries an integer from 0 to 10',
+      'kind "Job"; schedule such as "0 3 * * *"; timeout from 1s to 720h such as "30m"; retries an integer from 0 to 10; before { deployment, command, timeout from 1s to 1h }',
     failing: '{ "kind": "Job", "name": "nightly-report", "schedule": "every night" }',
     corrected: '{ "kind": "Job", "name": "nightly-report", "schedule": "0 3 * * *" }',
+    origin: 'extension',
+  },
+  job_before_deployment_not_found: {
+    status: 404,
+    field: 'before.deployment',
+    title: 'The job has a command before it in a deployment that does not exist.',
+    cause:
+      'Before each run the command of `before` is run in an instance of that deployment, and without one the run fails: a backup that nobody notices to be missing. So a deployment that is not there is refused where `before` is written or changed. One of another tenant gets the same answer. A deployment that is deleted later fails the runs, with the reason `before_unavailable`.',
+    accepted: 'a deployment listed by GET /api/v1/deployments, or before left out',
+    failing:
+      '{ "kind": "Job", "name": "backup-pg-data", "before": { "deployment": "pgg", "command": ["/bin/dump"] } }',
+    corrected:
+      '{ "kind": "Job", "name": "backup-pg-data", "before": { "deployment": "pg", "command": ["/bin/dump"] } }',
     origin: 'extension',
   },
   job_not_found: {

@@ -95,7 +95,8 @@ function argumentFinding(args: readonly string[], index: number): CredentialFind
   return detectInText('ARGUMENT', next) ? undefined : detectInText('ARGUMENT', `${word} ${next}`);
 }
 
-function wordsRule(
+/** `input`: for what a reference to paste would be named. */
+export function wordsRule(
   field: string,
   args: readonly string[] | undefined,
   input: DeploymentInput,

@@ -1,10 +1,10 @@
 import type { JobDraft } from '../contract/job-body.ts';
 import type { Workload } from '../model/deployment.ts';
-import { JOB_RETRIES_MAX } from '../model/job.ts';
+import { type BeforeCommand, JOB_RETRIES_MAX } from '../model/job.ts';
 import { parseDuration } from '../model/quantity.ts';
 import type { ParseSchedule } from '../model/schedule.ts';
 import { isIntegerWithin } from '../model/values.ts';
-import { received } from '../rejections/redaction.ts';
+import { received, redacted, utf8Length } from '../rejections/redaction.ts';
 import { reject } from '../rejections/reject.ts';
 import type { Rejection } from '../rejections/rejection.ts';
 import { networksRule } from './attachment.ts';
@@ -12,7 +12,7 @@ import { networksFactRule } from './attachment-facts.ts';
 import { capabilitiesRule, userRule } from './confinement.ts';
 import { workloadSecretRules } from './deployment.ts';
 import { type DeploymentFacts, notACandidate, volumesRule } from './deployment-facts.ts';
-import { commandArgumentsRule, composedLiteralsRule, environmentRule } from './environment.ts';
+import { commandArgumentsRule, composedLiteralsRule, environmentRule, wordsRule } from './environment.ts';
 import { filesRule } from './files.ts';
 import { imageRule } from './image.ts';
 import { nameRule } from './name.ts';
@@ -64,6 +64,40 @@ const timeoutRule: Rule<JobInput> = ({ draft: { timeout } }) => {
   );
 };
 
+const BEFORE_TIMEOUT_MS = { min: 1_000, max: 3_600_000 } as const;
+/** It is sent whole to an agent, and read at each run. */
+const BEFORE_BYTES_MAX = 16 * 1024;
+
+/** Form only; whether the deployment exists is a fact. */
+const beforeRule: Rule<JobInput> = (input) => {
+  const { before } = input.draft;
+  if (before === undefined) return undefined;
+  const { deployment = '', command = [], timeout } = before;
+  if (deployment === '')
+    return invalid(
+      'before.deployment',
+      before.deployment,
+      'the name of a deployment of this tenant',
+      'Nothing says in which deployment the command is run.',
+    );
+  if (command.length === 0 || command[0] === '' || utf8Length(JSON.stringify(command)) > BEFORE_BYTES_MAX)
+    return reject('job_invalid', {
+      field: 'before.command',
+      received: redacted(command),
+      expected: `at least one element, the first being the program, and at most ${BEFORE_BYTES_MAX} bytes as JSON`,
+      why: 'The command is empty or too long.',
+    });
+  const ms = timeout === undefined ? BEFORE_TIMEOUT_MS.max : parseDuration(timeout);
+  if (ms === undefined || ms < BEFORE_TIMEOUT_MS.min || ms > BEFORE_TIMEOUT_MS.max)
+    return invalid(
+      'before.timeout',
+      timeout,
+      'a duration from 1s to 1h, e.g. 10m',
+      'The timeout is not a duration in range.',
+    );
+  return wordsRule('before.command', command, input);
+};
+
 const retriesRule: Rule<JobInput> = ({ draft: { retries } }) => {
   if (retries === undefined) return undefined;
   if (isIntegerWithin(retries, 0, JOB_RETRIES_MAX)) return undefined;
@@ -102,6 +136,7 @@ export const jobRules: readonly Rule<JobInput>[] = [
   scheduleRule,
   timeoutRule,
   retriesRule,
+  beforeRule,
 ];
 
 export interface JobFacts extends DeploymentFacts {
@@ -130,15 +165,30 @@ function nodeRule({ nodeId }: Workload, facts: JobFacts, judged?: Judged): Rejec
   });
 }
 
-/** `workload` is the job as a deployment would run it. */
+/** A command in a deployment that does not exist would fail every run. */
+function beforeFactRule(before: BeforeCommand | undefined, facts: JobFacts): Rejection | undefined {
+  if (before === undefined || facts.deployment(before.deployment) !== undefined) return undefined;
+  return reject('job_before_deployment_not_found', {
+    field: 'before.deployment',
+    received: received(before.deployment),
+    why: 'The tenant has no deployment of this name, so there is no instance to run the command in.',
+  });
+}
+
+/**
+ * `workload` is the job as a deployment would run it; `before` the command before it, absent where it is stored already: its deployment may
+ * be gone for a while.
+ */
 export function jobFactsRejection(
   workload: Workload,
   facts: JobFacts,
   judged?: Judged,
+  before?: BeforeCommand,
 ): Rejection | undefined {
   return (
     volumesRule(workload, facts, judged) ??
     nodeRule(workload, facts, judged) ??
-    networksFactRule(workload, facts, judged)
+    networksFactRule(workload, facts, judged) ??
+    beforeFactRule(before, facts)
   );
 }

@@ -6,11 +6,16 @@ import { TlsAnchors } from '../api/tls-anchors.ts';
 import { createControllers, systemTimers } from '../reconcile/index.ts';
 import { parseSchedule } from '../cron.ts';
 import { Dispatch } from '../agents/dispatch.ts';
+import { instanceCommands } from '../agents/streams/instance-commands.ts';
 import { LeaseRepeater } from '../agents/volumes/lease-repeater.ts';
 import type { Config } from '../config.ts';
 import type { Base } from './base.ts';
 
-function composeControllers(base: Base, leases: LeaseRepeater | undefined) {
+function composeControllers(
+  base: Base,
+  leases: LeaseRepeater | undefined,
+  agents: { readonly dispatch: Dispatch },
+) {
   const { config, log, clock, ids, journal, clusters, auditFiles, measurements } = base;
   return createControllers({
     ...base.cluster.forControllers,
@@ -24,6 +29,7 @@ function composeControllers(base: Base, leases: LeaseRepeater | undefined) {
     log: (problem, details) => log.warn(details, problem),
     controlPlaneNode: nodeName(config.nodeName),
     parseSchedule,
+    instanceCommands: instanceCommands(() => agents.dispatch),
     spans: config.timers,
     eventsKept: config.events,
     audit: {
@@ -59,11 +65,16 @@ export function composeBackground(base: Base) {
     cluster.repeatsLeases && config.volumesEnabled
       ? new LeaseRepeater(base.view, { host: config.host, port: config.volumeLeasePort }, base.clock, log)
       : undefined;
-  const controllers = composeControllers(base, leases);
+  // Each needs the other: a controller asks agents once both have started.
+  const controllers = composeControllers(base, leases, {
+    get dispatch() {
+      return dispatch;
+    },
+  });
   const anchors = config.tls && new TlsAnchors(config.tls, base.readFile, log);
   const baseUrl = (headers: IncomingHttpHeaders): string =>
     baseUrlOfHeaders(headers, config.baseUrl, config.tls !== undefined);
-  const dispatch = new Dispatch({
+  const dispatch: Dispatch = new Dispatch({
     store,
     access,
     journal,

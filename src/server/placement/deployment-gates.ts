@@ -1,8 +1,12 @@
-import type { DeploymentSpec } from '../../core/model/deployment.ts';
+import type { DeploymentRecord, DeploymentSpec } from '../../core/model/deployment.ts';
 import type { InstanceId, NodeName } from '../../core/model/ids.ts';
 import type { InstanceObservation } from '../../core/model/instance.ts';
 import { type ClosedGate, closedGates, type DependencyFacts } from '../../core/plan/rollout/dependencies.ts';
-import { instanceState, type NodeCondition } from '../../core/plan/rollout/instance-state.ts';
+import {
+  type InstanceState,
+  instanceState,
+  type NodeCondition,
+} from '../../core/plan/rollout/instance-state.ts';
 import { countsOf } from '../../core/plan/rollout/status.ts';
 import { idOf } from '../store/record-ids.ts';
 import type { TenantStore } from '../store/store.ts';
@@ -30,7 +34,11 @@ export function nodeCondition(tenant: TenantStore, node: NodeName): NodeConditio
   return { status: liveness?.lost === true ? 'lost' : 'silent', draining };
 }
 
-function dependencyFacts(tenant: TenantStore, name: string): DependencyFacts | undefined {
+/** Of a deployment that exists, as they are observed now. */
+export function instanceStates(
+  tenant: TenantStore,
+  name: string,
+): { readonly deployment: DeploymentRecord; readonly states: readonly InstanceState[] } | undefined {
   const id = idOf('deployments', name);
   const deployment = tenant.get('deployments', id)?.record;
   if (deployment === undefined) return undefined;
@@ -47,6 +55,14 @@ function dependencyFacts(tenant: TenantStore, name: string): DependencyFacts | u
     .collection('instances')
     .listUnder(id)
     .map((stored) => instanceState(stored.record, input));
+  return { deployment, states };
+}
+
+function dependencyFacts(tenant: TenantStore, name: string): DependencyFacts | undefined {
+  const found = instanceStates(tenant, name);
+  if (found === undefined) return undefined;
+  const { deployment, states } = found;
+  const id = idOf('deployments', name);
   const status = tenant.get('deployment-status', id)?.record;
   const { desired, running, healthy } = countsOf(states, deployment.spec.replicas);
   return {

@@ -6,6 +6,7 @@ import type { ScalingView } from '../../core/model/scaling.ts';
 import type { ParseSchedule } from '../../core/model/schedule.ts';
 import { livenessTimings } from '../../core/plan/liveness/node-liveness.ts';
 import type { FirstPlan } from '../placement/first-plan.ts';
+import type { InstanceCommands } from '../runtime/instance-commands.ts';
 import type { Liveness } from '../runtime/liveness.ts';
 import type { RepeatedLeases, VolumeSigns } from '../runtime/volume-signs.ts';
 import type { Controller, ControllerDeps } from './controller.ts';
@@ -25,9 +26,16 @@ export { systemTimers } from './timers.ts';
 
 const LAST_COPY_MS = 30_000;
 
+/** Of a process without agents. */
+const NO_AGENTS: InstanceCommands = {
+  run: async () => ({ ok: false, reason: 'before_unavailable', message: 'no agent can be asked' }),
+};
+
 export interface ControllersOptions extends ControllerDeps {
   readonly controlPlaneNode?: NodeName;
   readonly parseSchedule: ParseSchedule;
+  /** Absent: there are no agents. */
+  readonly instanceCommands?: InstanceCommands;
   /** Absent: the defaults. */
   readonly spans?: ControllerSpans;
   readonly eventsKept?: EventsKept;
@@ -107,7 +115,7 @@ export function createControllers(options: ControllersOptions): Controllers {
     nodeLiveness,
     volumes,
     instances,
-    new JobsController(options, options.parseSchedule),
+    new JobsController(options, options.parseSchedule, options.instanceCommands ?? NO_AGENTS),
     scaling,
     new AddressesController(options, options.network ?? DEFAULT_PREFIXES),
     new DrainController(options),

@@ -96,7 +96,34 @@ export const jobCases: readonly Case[] = [
     'half a try': job({ retries: 0.5 }),
     'a text': job({ retries: '1' }),
   }),
+  ...refused('job_invalid', 'before.deployment', {
+    'no deployment': job({ before: { command: ['dump'] } }),
+    'an empty name': job({ before: { deployment: '', command: ['dump'] } }),
+  }),
+  ...refused('job_invalid', 'before.command', {
+    'no command': job({ before: { deployment: 'pg' } }),
+    'an empty command': job({ before: { deployment: 'pg', command: [] } }),
+    'an empty program': job({ before: { deployment: 'pg', command: [''] } }),
+    'a command without end': job({ before: { deployment: 'pg', command: ['sh', '-c', 'x'.repeat(20_000)] } }),
+  }),
+  ...refused('job_invalid', 'before.timeout', {
+    'no unit': job({ before: { deployment: 'pg', command: ['dump'], timeout: '30' } }),
+    'below a second': job({ before: { deployment: 'pg', command: ['dump'], timeout: '999ms' } }),
+    'above an hour': job({ before: { deployment: 'pg', command: ['dump'], timeout: '61m' } }),
+  }),
+  ...refused('job_before_deployment_not_found', 'before.deployment', {
+    'an unknown deployment': job({ before: { deployment: 'missing', command: ['dump'] } }),
+    'a job of the name': async (stage) =>
+      job({ before: { deployment: await made(stage), command: ['dump'] } })(stage),
+    'an update': change({ before: { deployment: 'missing', command: ['dump'] } }),
+  }),
+  ...inside('job_before_deployment_not_found', {
+    'a deployment': async (stage) =>
+      job({ before: { deployment: await stored(stage), command: ['dump'] } })(stage),
+  }),
   ...inside('job_invalid', {
+    'a command before it, an hour at most': async (stage) =>
+      job({ before: { deployment: await stored(stage), command: ['dump'], timeout: '1h' } })(stage),
     'without a kind': job({ kind: undefined }),
     'six fields': job({ schedule: '30 0 3 * * *' }),
     'the last day of the month': job({ schedule: '0 0 L * *' }),

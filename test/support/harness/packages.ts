@@ -32,6 +32,8 @@ const PACKAGES = {
   'postgresql-15': '/usr/lib/postgresql/15/bin/postgres',
   python3: '/usr/bin/python3.11',
   'python3-psycopg2': '/usr/lib/python3/dist-packages/psycopg2/__init__.py',
+  rclone: '/usr/bin/rclone',
+  restic: '/usr/bin/restic',
   rsync: '/usr/bin/rsync',
   runc: '/usr/sbin/runc',
   'systemd-container': '/usr/bin/systemd-nspawn',

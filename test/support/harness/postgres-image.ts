@@ -9,7 +9,18 @@ const PROGRAMS = '/usr/lib/postgresql/15/bin';
 const MODULES = '/usr/lib/postgresql/15/lib';
 const SHARED = '/usr/share/postgresql/15';
 /** Libraries that the server loads by name: initdb makes plpgsql and the word lists of full text search. */
-const LOADED = ['plpgsql.so', 'dict_snowball.so', 'libpqwalreceiver.so'];
+const LOADED = ['plpgsql.so', 'dict_snowball.so', 'libpqwalreceiver.so', 'amcheck.so'];
+/** With what backups are made by and checked with. */
+const PROVIDED = [
+  'postgres',
+  'initdb',
+  'psql',
+  'pg_dump',
+  'pg_isready',
+  'pg_basebackup',
+  'pg_ctl',
+  'pg_amcheck',
+];
 /** The server looks its time zone up here and takes GMT when there is none. */
 const ZONES = ['/usr/share/zoneinfo/UTC', '/usr/share/zoneinfo/GMT'];
 
@@ -36,7 +47,8 @@ const PASSWD =
 
 /**
  * Debian's PostgreSQL 15 on top of busybox, from the files of the installed package and the libraries they are linked
- * with: server (the command of the image, `postgres-start`), `psql`, `pg_dump` and `pg_isready`. For `pushImage` and `buildTestImage`.
+ * with: server (the command of the image, `postgres-start`), `psql`, `pg_dump`, `pg_isready`, `pg_basebackup`,
+ * `pg_ctl` and `pg_amcheck` with its extension. For `pushImage` and `buildTestImage`.
  */
 export function postgresImage(): ImageContent {
   return { files: postgresFiles(), cmd: ['postgres-start'], user: 'postgres', env: ['PGCONNECT_TIMEOUT=5'] };
@@ -44,9 +56,7 @@ export function postgresImage(): ImageContent {
 
 function postgresFiles(): readonly TarEntry[] {
   ensurePackages(['postgresql-15']);
-  const programs = ['postgres', 'initdb', 'psql', 'pg_dump', 'pg_isready'].map((name) =>
-    join(PROGRAMS, name),
-  );
+  const programs = PROVIDED.map((name) => join(PROGRAMS, name));
   const modules = LOADED.map((name) => join(MODULES, name));
   const paths = [
     ...programs,
@@ -69,7 +79,7 @@ function postgresFiles(): readonly TarEntry[] {
 /** Manual pages and word lists of languages stay behind. */
 function under(folder: string): readonly string[] {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .filter((name) => !/^(?:man|contrib)\//.test(name) && !/^extension\/(?!plpgsql)/.test(name))
+    .filter((name) => !/^(?:man|contrib)\//.test(name) && !/^extension\/(?!plpgsql|amcheck)/.test(name))
     .map((name) => join(folder, name))
     .filter((path) => statSync(path).isFile());
 }

@@ -41,6 +41,11 @@ const jobRun = shape({
       description: 'Of the description that it runs; the job may have another one since.',
     },
     createdAt: time,
+    preparedAt: {
+      ...time,
+      optional: true,
+      description: 'When the command of `before` had succeeded.',
+    },
     startedAt: optional(time),
     finishedAt: optional(time),
     retryAt: optional(time),

@@ -118,4 +118,10 @@ export const jobSpecFields = {
   schedule: optional(text),
   timeout: optional(text),
   retries: optional(integer),
+  before: {
+    type: 'object',
+    optional: true,
+    description: 'What has to succeed in an instance of the deployment before a run starts its container.',
+    fields: { deployment: text, command: texts, timeout: optional(text) },
+  },
 } as const;

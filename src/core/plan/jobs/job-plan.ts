@@ -4,6 +4,7 @@ import type { InstanceObservation, InstanceRecord, OnceTerms } from '../../model
 import type { JobOrders, JobRecord, JobStatus } from '../../model/job.ts';
 import type { JobRun } from '../../model/job-run.ts';
 import type { CronSchedule } from '../../model/schedule.ts';
+import type { CommandPlace, CommandProgress, PlannedCommand } from './before-command.ts';
 import type { NodeCondition } from '../rollout/instance-state.ts';
 import type { Placed, PlacementRefusal, Placer } from '../rollout/placer.ts';
 import type { PlannedEvent } from '../rollout/planned-event.ts';
@@ -20,6 +21,8 @@ export interface Clearing {
 export interface JobMemory {
   readonly retry?: { readonly key: string; readonly dueMs: number };
   readonly failing?: { readonly instanceId: InstanceId; readonly sinceMs: number };
+  /** Since when the command before a run has no instance to be run in. */
+  readonly unprepared?: { readonly runId: string; readonly sinceMs: number };
   /** Since when an instance is no longer needed. */
   readonly leftover: ReadonlyMap<InstanceId, number>;
 }
@@ -39,6 +42,10 @@ export interface JobPlanInput {
   readonly placer: { place(specHash: string): ReturnType<Placer['place']> };
   /** What a run was begun with, where it is not what the job is now. */
   readonly specOf?: (specHash: string) => Pick<Workload, 'volumes'> | undefined;
+  /** Where a command can be run in the deployment now. */
+  readonly commandPlace: (deployment: string) => CommandPlace;
+  /** What this process knows of the command before the run under way. */
+  readonly command?: CommandProgress;
   readonly schedule?: CronSchedule;
   readonly memory?: JobMemory;
   readonly nowMs: number;
@@ -50,6 +57,8 @@ export interface JobPlanInput {
 
 export interface JobPlan extends Clearing {
   readonly create?: Placed & { readonly once: OnceTerms; readonly specHash: string };
+  /** To be under way; absent: none is to be. */
+  readonly command?: PlannedCommand;
   /** Absent: there is none, or it goes. */
   readonly status?: JobStatus;
   /** Runs whose logs go. */

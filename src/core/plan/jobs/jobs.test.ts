@@ -6,6 +6,12 @@ import type { JobOrders, JobSpec, JobStatus } from '../../model/job.ts';
 import { activeRun, isFinished } from '../../model/job-run.ts';
 import type { CronSchedule } from '../../model/schedule.ts';
 import type { NodeCondition } from '../rollout/instance-state.ts';
+import {
+  BEFORE_WAIT_MS,
+  type CommandOutcome,
+  type CommandPlace,
+  type CommandProgress,
+} from './before-command.ts';
 import { CAPTURE_MS } from './job-instances.ts';
 import type { JobMemory, JobPlan } from './job-plan.ts';
 import { planJob, retryDelayMs, START_DEADLINE_MS } from './jobs.ts';
@@ -43,6 +49,9 @@ class World {
   created = 0;
   runs = 0;
   readonly placedFor: string[] = [];
+  place: CommandPlace = { ok: true, instanceId: 'ins_pg' as InstanceId, nodeId: 'n1' as NodeName };
+  /** As a controller keeps it. */
+  command: CommandProgress | undefined;
 
   constructor(spec: Partial<JobSpec> = {}, schedule?: CronSchedule) {
     this.spec = { kind: 'Job', name: 'backup', image: 'shop/backup:1', secrets: [], ...spec };
@@ -102,6 +111,8 @@ class World {
           return { ok: true, id: `ins_${this.created}` as InstanceId, nodeId: ready as NodeName };
         },
       },
+      commandPlace: () => this.place,
+      ...(this.command && { command: this.command }),
       ...(this.schedule && { schedule: this.schedule }),
       ...(this.memory && { memory: this.memory }),
       nowMs: this.nowMs,
@@ -119,6 +130,7 @@ class World {
   #carryOut(plan: JobPlan): void {
     this.status = plan.status;
     this.memory = plan.memory;
+    if (plan.command !== this.command?.planned) this.command = plan.command && { planned: plan.command };
     this.events.push(...plan.events.map(({ kind }) => kind.slice('job.'.length)));
     this.instances = this.instances
       .filter((one) => !plan.remove.includes(one))
@@ -149,6 +161,12 @@ class World {
     if (id === undefined) throw new Error('there is no instance');
     const containerId = ['running', 'exited'].includes(phase) ? { containerId: 'c' } : {};
     this.seen.set(id, { id, phase, ...containerId, ...more });
+  }
+
+  /** The command before the run ends. */
+  prepare(outcome: CommandOutcome): void {
+    if (this.command === undefined) throw new Error('no command is under way');
+    this.command = { ...this.command, outcome };
   }
 
   get run() {
@@ -204,6 +222,107 @@ describe('a job that is changed', () => {
     world.schedule = undefined;
     world.look();
     expect([world.status?.nextRunAt, world.status?.lastSlot]).toEqual([undefined, undefined]);
+  });
+});
+
+describe('a command before a run', () => {
+  const before = { deployment: 'pg', command: ['dump'] };
+
+  it('is run first, and the container starts when it has succeeded', () => {
+    const world = new World({ before: { ...before, timeout: '30s' } });
+    world.order();
+    expect(world.look().command).toMatchObject({ runId: 'run_m1', instanceId: 'ins_pg', timeoutMs: 30_000 });
+    expect(world.run).toMatchObject({
+      state: 'Pending',
+      attempts: 0,
+      message: 'its command runs in pg on n1 first',
+    });
+    expect(world.look().command).toBe(world.command?.planned);
+    expect(world.created).toBe(0);
+    world.prepare({ ok: true });
+    expect(world.look().command).toBeUndefined();
+    expect(world.run).toMatchObject({ attempts: 1, preparedAt: times.text(START) });
+    world.see('exited', { exitCode: 0 });
+    world.look();
+    expect(world.run?.state).toBe('Succeeded');
+    expect(world.events).toEqual(['prepared', 'started', 'succeeded']);
+    world.order();
+    expect(world.look().command).toMatchObject({ runId: 'run_m2' });
+  });
+
+  it('fails the run with its reason, whatever attempts are left', () => {
+    const world = new World({ before, retries: 3 });
+    world.order();
+    world.look();
+    world.prepare({ ok: false, reason: 'before_failed', message: 'exit code 3', exitCode: 3 });
+    world.look();
+    expect(world.run).toMatchObject({
+      state: 'Failed',
+      reason: 'before_failed',
+      message: 'exit code 3',
+      exitCode: 3,
+      attempts: 0,
+    });
+    expect([world.created, world.command, world.events]).toEqual([0, undefined, ['failed']]);
+  });
+
+  it('waits for an instance, for so long, and not for a deployment that is gone', () => {
+    const world = new World({ before });
+    world.place = { ok: false, why: 'no instance of pg runs', final: false };
+    world.order();
+    expect(world.look().recheckInMs).toBeLessThan(BEFORE_WAIT_MS);
+    expect(world.run).toMatchObject({
+      state: 'Pending',
+      message: 'waits to run its command first: no instance of pg runs',
+    });
+    world.pass(BEFORE_WAIT_MS - 1);
+    world.look();
+    expect(world.run?.state).toBe('Pending');
+    world.pass(1);
+    world.look();
+    expect(world.run).toMatchObject({ state: 'Failed', reason: 'before_unavailable' });
+    world.place = { ok: false, why: 'there is no deployment pg', final: true };
+    world.order();
+    world.look();
+    expect(world.run).toMatchObject({ id: 'run_m2', state: 'Failed', reason: 'before_unavailable' });
+  });
+
+  it('is tried again while the agent is not there', () => {
+    const world = new World({ before });
+    world.order();
+    world.look();
+    world.prepare({ ok: false, reason: 'before_unavailable', message: 'no agent' });
+    expect(world.look()).toMatchObject({ recheckInMs: expect.any(Number) });
+    expect([world.run?.state, world.command]).toEqual(['Pending', undefined]);
+    expect(world.look().command).toBeDefined();
+  });
+
+  it('ends with a cancelled run', () => {
+    const world = new World({ before });
+    world.order();
+    world.look();
+    world.orders = { ...world.orders, cancel: { runId: 'run_m1', at: '', by: '' } };
+    expect(world.look().command).toBeUndefined();
+    expect(world.run?.state).toBe('Cancelled');
+  });
+
+  it('is run once for all attempts, and again when the node of one was lost', () => {
+    const world = new World({ before, retries: 2 });
+    world.order();
+    world.look();
+    world.prepare({ ok: true });
+    world.look();
+    world.see('exited', { exitCode: 1 });
+    world.look();
+    world.pass(retryDelayMs(1));
+    expect(world.look()).toMatchObject({ create: { once: { attempt: 2 } } });
+    world.nodes.set('n1', 'lost');
+    world.look();
+    world.pass(retryDelayMs(2));
+    const plan = world.look();
+    expect([plan.command?.runId, plan.create]).toEqual(['run_m1', undefined]);
+    world.prepare({ ok: true });
+    expect(world.look()).toMatchObject({ create: { nodeId: 'n2', once: { attempt: 3 } } });
   });
 });
 

@@ -12,6 +12,14 @@ import {
   withFailedAttempt,
 } from '../../model/job-run.ts';
 import { parseDuration } from '../../model/quantity.ts';
+import {
+  BEFORE_LOOK_MS,
+  BEFORE_WAIT_MS,
+  type CommandFailure,
+  type CommandPlace,
+  type PlannedCommand,
+  plannedCommand,
+} from './before-command.ts';
 import { type AttemptEnd, attemptOutcome } from './job-attempt.ts';
 import { jobEvent, jobUnschedulable, runEvent } from './job-events.ts';
 import { planClearing } from './job-instances.ts';
@@ -28,6 +36,7 @@ const LOOK_MS = 60_000;
 const RETRY = { baseMs: 1_000, capMs: 300_000 } as const;
 /** Runs of a deleted job that one commit clears away, with the logs of their attempts. */
 const CLEARED_RUNS = 5;
+const NODE_ENDS: ReadonlySet<string> = new Set(['node_lost', 'node_removed']);
 
 /** One pass over a job: its run, its schedule, its containers. Level-triggered, like the plan of a deployment's instances. */
 export function planJob(input: JobPlanInput): JobPlan {
@@ -60,6 +69,8 @@ class Planning {
   #status: JobStatus;
   #create: JobPlan['create'];
   #refusal: PlacementRefusal | undefined;
+  #command: PlannedCommand | undefined;
+  #unprepared: JobMemory['unprepared'];
   #retry: JobMemory['retry'];
   #failing: JobMemory['failing'];
 
@@ -83,12 +94,14 @@ class Planning {
     return {
       ...clearing,
       ...(this.#create && { create: this.#create }),
+      ...(this.#command && { command: this.#command }),
       status: this.#status,
       forget,
       events: this.#events,
       memory: {
         ...(this.#retry && { retry: this.#retry }),
         ...(this.#failing && { failing: this.#failing }),
+        ...(this.#unprepared && { unprepared: this.#unprepared }),
         leftover: clearing.leftover,
       },
       ...(due.length > 0 && { recheckInMs: Math.max(1, Math.min(...due)) }),
@@ -201,10 +214,13 @@ class Planning {
       const count = allowed === 1 ? '' : ` after ${run.attempts} attempts`;
       return this.#publish('failed', next, `failed${count}: ${message}`, details);
     }
-    const { attempt: _over, ...free } = ended;
+    const { attempt: _over, preparedAt, ...free } = ended;
+    // What was prepared may have been lost with the node.
+    const isPrepared = preparedAt !== undefined && !NODE_ENDS.has(reason ?? '');
     const retryAt = this.#text(this.#input.wallMs + retryDelayMs(run.attempts));
     const next: RetryingRun = {
       ...free,
+      ...(isPrepared && { preparedAt }),
       failures,
       state: 'Retrying',
       message: `attempt ${run.attempts} of ${allowed} failed: ${message}`,
@@ -297,9 +313,64 @@ class Planning {
       this.#publish('skipped', next, 'is still under way: the next run of the schedule is skipped');
   }
 
+  /** Undefined: the command before it has not succeeded yet, or has failed, and the run with it. */
+  #prepared(run: WaitingRun | RetryingRun): WaitingRun | RetryingRun | undefined {
+    const { before } = this.#job.spec;
+    if (before === undefined || run.preparedAt !== undefined) return run;
+    const { command, commandPlace, memory, nowMs } = this.#input;
+    const { planned, outcome } = command?.planned.runId === run.id ? command : {};
+    if (planned !== undefined && outcome === undefined) {
+      this.#command = planned;
+      return undefined;
+    }
+    if (planned !== undefined && outcome?.ok === true) return this.#notePrepared(run, planned);
+    if (outcome?.ok === false && outcome.reason !== 'before_unavailable')
+      return this.#failUnprepared(run, outcome);
+    const place: CommandPlace =
+      outcome?.ok === false
+        ? { ok: false, why: outcome.message, final: false }
+        : commandPlace(before.deployment);
+    if (place.ok) {
+      this.#command = plannedCommand(run.id, before, place);
+      this.#putRun({ ...run, message: `its command runs in ${before.deployment} on ${place.nodeId} first` });
+      return undefined;
+    }
+    const known = memory?.unprepared?.runId === run.id ? memory.unprepared : undefined;
+    const unprepared = known ?? { runId: run.id, sinceMs: nowMs };
+    if (place.final || nowMs - unprepared.sinceMs >= BEFORE_WAIT_MS)
+      return this.#failUnprepared(run, {
+        reason: 'before_unavailable',
+        message: `the command before it was not run: ${place.why}`,
+      });
+    this.#unprepared = unprepared;
+    this.#due.push(BEFORE_LOOK_MS);
+    this.#putRun({ ...run, message: `waits to run its command first: ${place.why}` });
+    return undefined;
+  }
+
+  #notePrepared<R extends WaitingRun | RetryingRun>(run: R, { deployment, instanceId }: PlannedCommand): R {
+    const next = { ...run, preparedAt: this.#now };
+    this.#putRun(next);
+    const text = `is prepared: its command in ${deployment} succeeded`;
+    this.#publish('prepared', next, text, { deployment, instance: instanceId });
+    return next;
+  }
+
+  /** Further attempts are for the container: what the command was to prepare is not there. */
+  #failUnprepared(run: WaitingRun | RetryingRun, { reason, message, exitCode }: CommandFailure): undefined {
+    const { retryAt: _due, ...rest } = run;
+    const details = { reason, ...(exitCode !== undefined && { exitCode }) };
+    const next: EndedRun = { ...rest, ...details, state: 'Failed', message, finishedAt: this.#now };
+    this.#putRun(next);
+    this.#publish('failed', next, `failed: ${message}`, details);
+    return undefined;
+  }
+
   #startAttempt(): void {
-    const run = activeRun(this.#status);
-    if (run === undefined || run.attempt !== undefined || this.#waitsForRetry(run)) return;
+    const waiting = activeRun(this.#status);
+    if (waiting === undefined || waiting.attempt !== undefined || this.#waitsForRetry(waiting)) return;
+    const run = this.#prepared(waiting);
+    if (run === undefined) return;
     const { placer, name, instances, nodeOf } = this.#input;
     const mayWrite = instances.some(({ nodeId }) => !['lost', 'gone'].includes(nodeOf(nodeId).status));
     const terms = this.#termsOf(run);

@@ -31,7 +31,7 @@ export function snapshotRoutes(volumes: VolumeAdmission): Route[] {
       reject('volume_snapshot_not_implemented', {
         field: 'snapshots',
         received: received(params.id),
-        why: 'Snapshots of volumes cannot be created. Replicas protect against the loss of a node, backups and archives keep the configuration, and a scheduled job inside the workload can keep the bytes.',
+        why: 'Snapshots of volumes cannot be created. Replicas protect against the loss of a node, backups and archives keep the configuration, and a scheduled job saves the bytes elsewhere: berth volume backup-job, docs/guide/volume-backups.md.',
       }),
     ),
     serve(

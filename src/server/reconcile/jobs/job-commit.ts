@@ -1,10 +1,11 @@
 import { canonicalJson } from '../../../core/model/canonical.ts';
 import { jobLogSegments } from '../../../core/model/job.ts';
 import type { InstanceRecord } from '../../../core/model/instance.ts';
+import { toldCommand } from '../../../core/rules/credentials/told-command.ts';
 import type { JobPlan } from '../../../core/plan/jobs/job-plan.ts';
 import { idOf, segmentsOf } from '../../store/record-ids.ts';
 import type { Transaction } from '../../store/transaction.ts';
-import type { ControllerDeps } from '../controller.ts';
+import { type ControllerDeps, SYSTEM } from '../controller.ts';
 import type { JobSnapshot } from './job-snapshot.ts';
 
 /**
@@ -31,9 +32,28 @@ export function jobTransaction(
   } else if (status === undefined || canonicalJson(status.record) !== canonicalJson(plan.status)) {
     transaction.put('job-status', id, plan.status);
   }
+  auditCommand(deps, snapshot, plan, transaction);
   for (const event of plan.events) deps.journal.event(transaction, tenant.tenantId, event);
   const { puts = [], deletes = [] } = transaction.toCommit();
   return puts.length + deletes.length > 0 ? transaction : undefined;
+}
+
+/** As that of a person: before it is run, and not again while it is under way. */
+function auditCommand(
+  deps: ControllerDeps,
+  { tenant, id, planned }: JobSnapshot,
+  { command }: JobPlan,
+  transaction: Transaction,
+): void {
+  if (command === undefined || planned.command?.planned === command) return;
+  const { deployment, instanceId, runId } = command;
+  const subject = { kind: 'Instance', name: instanceId } as const;
+  deps.journal.audit(transaction, tenant.tenantId, SYSTEM, 'deployment.exec', subject, {
+    deployment,
+    job: segmentsOf('jobs', id)[0],
+    run: runId,
+    command: toldCommand(command.command),
+  });
 }
 
 function addInstances(

@@ -5,8 +5,9 @@ import type { JobRecord, StoredJobStatus } from '../../../core/model/job.ts';
 import { runOf } from '../../../core/model/job-run.ts';
 import { specOfSnapshot } from '../../../core/model/spec-snapshot.ts';
 import { jobOwner } from '../../../core/model/owner.ts';
+import { type CommandProgress, commandPlace } from '../../../core/plan/jobs/before-command.ts';
 import type { JobPlanInput } from '../../../core/plan/jobs/job-plan.ts';
-import { nodeCondition, observationsOf } from '../../placement/deployment-gates.ts';
+import { instanceStates, nodeCondition, observationsOf } from '../../placement/deployment-gates.ts';
 import type { Stored } from '../../store/collection.ts';
 import { idOf, prefixOf, segmentsOf } from '../../store/record-ids.ts';
 import type { TenantStore } from '../../store/store.ts';
@@ -32,7 +33,11 @@ export function begunWith(tenant: TenantStore, owner: JobOwner, specHash: string
   return kept && specOfSnapshot(kept);
 }
 
-export function readJobSnapshot(tenant: TenantStore, id: string): JobSnapshot {
+export function readJobSnapshot(
+  tenant: TenantStore,
+  id: string,
+  command: CommandProgress | undefined,
+): JobSnapshot {
   const [name] = segmentsOf('jobs', id);
   const owner = jobOwner(name);
   const job = tenant.get('jobs', id);
@@ -52,11 +57,13 @@ export function readJobSnapshot(tenant: TenantStore, id: string): JobSnapshot {
       ...(job && { job: job.record }),
       ...(status && { status: { ...status.record, runs: status.record.runs.map(runOf) } }),
       ...(orders && { orders }),
+      ...(command && { command }),
       instances: instances.map(({ record }) => record),
       observationOf: observationsOf(tenant, prefixOf('observations', owner)),
       isCaptured: (instance) => captures.get(idOf('job-captures', owner, instance)) !== undefined,
       nodeOf: (node) => nodeCondition(tenant, node),
       specOf: (specHash) => begunWith(tenant, owner, specHash),
+      commandPlace: (deployment) => commandPlace(deployment, instanceStates(tenant, deployment)?.states),
     },
   };
 }

@@ -4,9 +4,11 @@ import { jobWorkload } from '../../../core/model/job.ts';
 import { ownerOf } from '../../../core/model/owner.ts';
 import type { CronSchedule, ParseSchedule } from '../../../core/model/schedule.ts';
 import type { JobMemory, JobPlan } from '../../../core/plan/jobs/job-plan.ts';
+import type { CommandProgress, PlannedCommand } from '../../../core/plan/jobs/before-command.ts';
 import { planJob } from '../../../core/plan/jobs/jobs.ts';
 import { idOf, prefixOf, segmentsOf } from '../../store/record-ids.ts';
 import { moveGates, writerGates } from '../../placement/volume-writers.ts';
+import type { InstanceCommands } from '../../runtime/instance-commands.ts';
 import type { ViewChange } from '../../store/view.ts';
 import type { ControllerDeps } from '../controller.ts';
 import { jobTransaction } from './job-commit.ts';
@@ -27,11 +29,15 @@ export class JobsController extends Reconciler {
   /** Jobs whose run no node takes. */
   readonly #unplaced = new Map<TenantId, Set<string>>();
   readonly #schedules = new Map<string, CronSchedule | undefined>();
+  /** Commands before runs, by job. */
+  readonly #commands = new KeyedState<CommandProgress & { readonly leave: AbortController }>();
+  readonly #instanceCommands: InstanceCommands;
   readonly #workloads = new KeyedState<{ readonly specHash: string; readonly spec: Workload }>();
 
-  constructor(deps: ControllerDeps, parse: ParseSchedule) {
+  constructor(deps: ControllerDeps, parse: ParseSchedule, instanceCommands: InstanceCommands) {
     super(deps, { name: 'jobs', problem: 'reconciling a job failed; retrying' });
     this.#parse = parse;
+    this.#instanceCommands = instanceCommands;
   }
 
   adopt(tenantId: TenantId): void {
@@ -44,6 +50,9 @@ export class JobsController extends Reconciler {
 
   protected override forget(tenantId?: TenantId): void {
     this.#memory.forget(tenantId);
+    for (const [key, { leave }] of this.#commands)
+      if (tenantId === undefined || key.startsWith(this.keyOf(tenantId, ''))) leave.abort();
+    this.#commands.forget(tenantId);
     this.#workloads.forget(tenantId);
     if (tenantId !== undefined) this.#unplaced.delete(tenantId);
     else for (const held of [this.#unplaced, this.#schedules]) held.clear();
@@ -99,7 +108,7 @@ export class JobsController extends Reconciler {
     const { key, tenantId, id } = request;
     const { store, clock, clusters, ids } = this.deps;
     const startedMs = clock.monotonicMs();
-    const snapshot = readJobSnapshot(store.forTenant(tenantId), id);
+    const snapshot = readJobSnapshot(store.forTenant(tenantId), id, this.#commands.get(key));
     const schedule = this.#schedule(snapshot.job?.record.spec.schedule);
     const memory = this.#memory.get(key);
     const plan = planJob({
@@ -124,7 +133,25 @@ export class JobsController extends Reconciler {
       this.again(request);
       return;
     }
+    this.#follow(request, plan.command);
     this.#remember(request, snapshot, plan);
+  }
+
+  /** Begins the command that the plan wants, once it is stored; ends one that it no longer wants. */
+  #follow(request: ReconcileRequest, wanted: PlannedCommand | undefined): void {
+    const { key, tenantId } = request;
+    const known = this.#commands.get(key);
+    if (known?.planned === wanted) return;
+    known?.leave.abort();
+    this.#commands.delete(key);
+    if (wanted === undefined) return;
+    const leave = new AbortController();
+    this.#commands.set(key, { planned: wanted, leave });
+    void this.#instanceCommands.run(tenantId, wanted, leave.signal).then((outcome) => {
+      if (leave.signal.aborted || !this.isRunning) return;
+      this.#commands.set(key, { planned: wanted, leave, outcome });
+      this.again(request);
+    });
   }
 
   #remember(request: ReconcileRequest, snapshot: JobSnapshot, plan: JobPlan): void {

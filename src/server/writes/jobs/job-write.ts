@@ -1,9 +1,10 @@
 import { asSent } from '../../../core/alterations/as-sent.ts';
 import { type JobDraft, jobSpecOfDraft, removedFromJob } from '../../../core/contract/job-body.ts';
+import { canonicalJson } from '../../../core/model/canonical.ts';
 import { fieldDifferences } from '../../../core/contract/diff.ts';
 import { jobView } from '../../../core/contract/job-view.ts';
 import type { Alteration, Warning } from '../../../core/model/announcement.ts';
-import { type JobRecord, type JobSpec, jobWorkload } from '../../../core/model/job.ts';
+import { type BeforeCommand, type JobRecord, type JobSpec, jobWorkload } from '../../../core/model/job.ts';
 import { jobOwner } from '../../../core/model/owner.ts';
 import { pinOf, snapshotOf } from '../../../core/model/spec-snapshot.ts';
 import { isRejection } from '../../../core/rejections/reject.ts';
@@ -73,13 +74,14 @@ export async function attemptJobWrite(
   const spec = jobSpecOfDraft(draft);
   const workload = jobWorkload(spec);
   const before = previous && jobWorkload(previous.record.spec);
+  const newBefore = isSame(spec.before, previous?.record.spec.before) ? undefined : spec.before;
   const facts = (): JobFacts => jobFacts(admission, caller, spec.name, isAnnounced);
   const known = isJudged(judged, SECRET_FIELDS)
     ? await knownKeys(admission.secrets, tenant, workload)
     : undefined;
   const stateful =
     (known && (await secretRejection(admission.secrets, tenant, draft, workload, before, known))) ??
-    jobFactsRejection(workload, facts(), judged);
+    jobFactsRejection(workload, facts(), judged, newBefore);
   if (stateful) return asSent(stateful, altered);
   const image = await imageAnswer(admission, caller, spec.image, {
     ...(previous && { before: { ...previous.record, image: previous.record.spec.image } }),
@@ -97,7 +99,7 @@ export async function attemptJobWrite(
     ...material.alterations,
   ];
   // As for deployments: the registry and the secrets store were asked meanwhile.
-  const moved = jobFactsRejection(workload, facts(), judged);
+  const moved = jobFactsRejection(workload, facts(), judged, newBefore);
   if (moved) return moved;
   const warnings = [
     ...image.warnings,
@@ -141,6 +143,10 @@ export async function attemptJobWrite(
   if (failed) return failed;
   material.include(transaction);
   return { answer: accepted(previous === undefined ? 201 : 200, body), transaction };
+}
+
+function isSame(before: BeforeCommand | undefined, stored: BeforeCommand | undefined): boolean {
+  return canonicalJson(before ?? null) === canonicalJson(stored ?? null);
 }
 
 function described({ spec, imageDigest }: JobRecord): object {
