@@ -1,8 +1,8 @@
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
+import { compressFiles } from './compress.ts';
 import { ROOT } from './run.ts';
-import { filesOf, isStale } from './stale.ts';
+import { isStale } from './stale.ts';
 
 /**
  * The dashboard as the control plane serves it: `dist/dashboard`, each file also compressed, and last `built.json`, without
@@ -11,22 +11,6 @@ import { filesOf, isStale } from './stale.ts';
 const FOLDER = join(ROOT, 'dist/dashboard');
 const MARK = join(FOLDER, 'built.json');
 const SOURCES = ['src/dashboard', 'src/sdk', 'src/core', 'package-lock.json', 'scripts/build-dashboard.ts'];
-const COMPRESSED = /\.(?:html|js|css|svg)$/;
-
-/** Compressed beside each file, so that the control plane only sends. */
-function compress(folder: string): Readonly<Record<string, number>> {
-  const sizes: Record<string, number> = {};
-  for (const file of filesOf(folder).filter((path) => COMPRESSED.test(path))) {
-    const plain = readFileSync(file);
-    const params = { [constants.BROTLI_PARAM_QUALITY]: 9, [constants.BROTLI_PARAM_SIZE_HINT]: plain.length };
-    const gzip = gzipSync(plain, { level: 9 });
-    writeFileSync(`${file}.br`, brotliCompressSync(plain, { params }));
-    writeFileSync(`${file}.gz`, gzip);
-    sizes[file.slice(folder.length + 1)] = gzip.length;
-  }
-  return sizes;
-}
-
 /** Whole or not at all: a control plane that starts meanwhile finds the old build or the new one. */
 function replaceWith(folder: string): void {
   for (let tries = 1; ; tries += 1) {
@@ -54,7 +38,7 @@ async function main(): Promise<void> {
       logLevel: 'error',
       build: { outDir },
     });
-    const sizes = compress(outDir);
+    const sizes = compressFiles(outDir);
     writeFileSync(join(outDir, 'built.json'), `${JSON.stringify({ gzipBytes: sizes }, null, 2)}\n`);
     replaceWith(outDir);
     const total = Object.values(sizes).reduce((sum, bytes) => sum + bytes, 0);

@@ -33,6 +33,7 @@ const STEPS: readonly Step[] = [
   { name: 'programs', run: () => script('build-programs.ts') },
   { name: 'types of the client', run: clientTypes },
   { name: 'dashboard', run: () => script('build-dashboard.ts', '--if-stale') },
+  { name: 'documentation', run: () => script('build-docs.ts', '--if-stale') },
 ];
 
 for (const { name, run } of STEPS) {

@@ -79,6 +79,7 @@ const CHECKS: readonly Check[] = [
   { name: 'citations of what is not here', run: citations },
   { name: 'dead exports', run: () => runTool('knip', ['--no-progress']) },
   { name: 'rules that nobody asks', run: unlistedRules },
+  { name: 'links of the documentation', run: () => runTool('node', ['scripts/build-docs.ts', '--check']) },
   { name: 'generated docs', run: () => runTool('node', ['scripts/generate-reference.ts', '--check']) },
 ];
 

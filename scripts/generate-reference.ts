@@ -5,10 +5,26 @@ import { DOCUMENT_PAGES, documentReference } from './reference/documents.ts';
 import { configurationReference } from './reference/configuration.ts';
 import { rejectionsReference } from './reference/rejections.ts';
 import { routesReference } from './reference/routes.ts';
+import { docsSources } from './docs/sources.ts';
 import { ROOT } from './run.ts';
+
+/** What there is to read, for readers of the repository; a control plane has the same list at /docs. */
+function contents(): string {
+  const groups = [...Map.groupBy(docsSources(), ({ group }) => group)].map(
+    ([group, pages]) =>
+      `## ${group}\n\n${pages.map(({ file, title }) => `- [${title}](${file})`).join('\n')}\n`,
+  );
+  return `# Documentation
+
+Generated from the titles of the pages; do not edit. A control plane serves the same at \`/docs\`, with a search and [every rejection
+code](reference/rejections.md); \`npm run docs:site\` writes it as files for any web server.
+
+${groups.join('\n')}`;
+}
 
 /** Pages that are made from the code; `--check` fails when one is not what the code says. */
 const PAGES: Readonly<Record<string, () => string>> = {
+  'docs/README.md': contents,
   'docs/reference/rejections.md': rejectionsReference,
   'docs/reference/configuration.md': configurationReference,
   'docs/reference/api.md': routesReference,

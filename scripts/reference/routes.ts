@@ -21,7 +21,7 @@ export function routesReference(): string {
   return `# Routes
 
 Generated from the route table; do not edit. The running control plane serves the full description, with every body,
-answer and code, at \`/openapi.json\`, and a page for every code at \`/docs\`. Public, without a credential: \`/healthz\`,
+answer and code, at \`/openapi.json\`, and the guide, this reference and a page for every code at \`/docs\`. Public, without a credential: \`/healthz\`,
 \`/readyz\`, \`/metrics\`, \`/openapi.json\`, \`/docs\`.
 
 ${sections.join('\n')}`;

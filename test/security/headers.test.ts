@@ -22,6 +22,35 @@ attack('anybody', 'an Accept-Encoding header of 15,500 spaces', async () => {
   expect((user + system) / 1e6).toBeLessThan(2);
 });
 
+attack('anybody', 'paths of the documentation that lead out of it', async () => {
+  const served = await rawExchange(
+    plane.url,
+    'GET /docs/style.css HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n',
+    {
+      untilClosed: true,
+    },
+  );
+  expect(served.status).toBe(200);
+  for (const path of [
+    '/docs/../package.json',
+    '/docs/..%2f..%2fpackage.json',
+    '/docs/%2e%2e/%2e%2e/package.json',
+    '/docs//etc/passwd',
+    '/docs/guide/../../built.json',
+    '/docs/built.json',
+    '/docs/constructor',
+    '/docs/guide/first-deployment.html/x',
+    `/docs/${'a/'.repeat(2000)}`,
+  ]) {
+    const { status } = await rawExchange(
+      plane.url,
+      `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`,
+      { untilClosed: true },
+    );
+    expect([path, status]).toEqual([path, 404]);
+  }
+});
+
 attack('anybody', 'headers beyond 16 KiB', async () => {
   const answer = await rawExchange(
     plane.url,

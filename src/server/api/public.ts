@@ -5,10 +5,12 @@ import { isRejection, reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
 import { type AccessDependencies, authenticate, platformTenantId } from '../access/authenticate.ts';
 import { queryRejection } from './admit-request.ts';
+import { createDocsLibrary, type DocsLibrary } from './docs/library.ts';
 import { DOCS_CONTENT_SECURITY_POLICY, docsPage } from './docs/pages.ts';
 import type { HealthReport } from './health.ts';
 import type { Metrics } from './metrics.ts';
 import { sendRejection } from './replies.ts';
+import { etagOf, sendFile } from './static-files.ts';
 import type { ApiOptions } from './api-context.ts';
 
 export interface PublicOptions {
@@ -76,18 +78,35 @@ export function addPublicPaths(app: FastifyInstance, options: PublicOptions): vo
   app.get('/openapi.json', plain, async (_request, reply) =>
     reply.header('content-type', 'application/json; charset=utf-8').send(options.openapi()),
   );
+  addDocs(app, options.baseUrl);
+}
+
+const DOCS_HEADERS = {
+  'content-security-policy': DOCS_CONTENT_SECURITY_POLICY,
+  'referrer-policy': 'no-referrer',
+} as const;
+
+/** Text that is the same for everybody, and the same until the next release: no credential is asked for, and a copy may be kept a while. */
+const DOCS_CACHE = 'public, max-age=300';
+
+export function addDocs(
+  app: FastifyInstance,
+  baseUrl: (request: FastifyRequest) => string,
+  library: DocsLibrary = createDocsLibrary(),
+): void {
   const docs = async (request: FastifyRequest, reply: FastifyReply) => {
     const [path = '', query] = request.url.split(/\?(.*)/s, 2);
-    const page = docsPage(path, query, options.baseUrl(request));
+    const built = library.file(path.slice('/docs'.length));
+    if (built !== undefined)
+      return sendFile(request, reply, { ...built, cacheControl: DOCS_CACHE }, DOCS_HEADERS);
+    const page = docsPage(path, query, baseUrl(request), library.entries());
     if (page === undefined) return reply.callNotFound();
-    return reply
-      .code(page.status)
-      .headers({
-        'content-type': page.contentType,
-        'content-security-policy': DOCS_CONTENT_SECURITY_POLICY,
-        'referrer-policy': 'no-referrer',
-      })
-      .send(page.body);
+    const etag = etagOf(page.body);
+    const kept =
+      page.status === 200 ? { 'cache-control': DOCS_CACHE, etag } : { 'cache-control': 'no-store' };
+    void reply.headers({ ...DOCS_HEADERS, ...kept, 'content-type': page.contentType });
+    if (page.status === 200 && request.headers['if-none-match'] === etag) return reply.code(304).send();
+    return reply.code(page.status).send(page.body);
   };
   app.get('/docs', docs);
   app.get('/docs/*', docs);

@@ -6,6 +6,7 @@ const ROOT = join(import.meta.dirname, '../../..');
 /** What the package is made from. */
 const SOURCES = [
   'bin',
+  'docs',
   'packaging',
   'scripts',
   'src',

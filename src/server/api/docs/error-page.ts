@@ -8,6 +8,7 @@ import { compareExamples, type ExampleLine } from './comparison.ts';
 import { codeLink } from './code-list.ts';
 import { html, prose, type Html } from './html.ts';
 import { renderPage, siteOf, type Site } from './layout.ts';
+import type { DocsEntry } from './library.ts';
 import { adviceFor, statusText } from './status.ts';
 
 function areaOf(code: RejectionCode): CatalogueArea | undefined {
@@ -65,8 +66,13 @@ function related(site: Site, code: RejectionCode, area: CatalogueArea): Html | u
 <ul class="related">${others.map((other) => html`<li>${codeLink(site, other)}</li>`)}</ul>`;
 }
 
-export function renderErrorPage(code: RejectionCode, entry: CatalogueEntry, baseUrl: string): string {
-  const site = siteOf(baseUrl);
+export function renderErrorPage(
+  code: RejectionCode,
+  entry: CatalogueEntry,
+  baseUrl: string,
+  entries: readonly DocsEntry[],
+): string {
+  const site = siteOf(baseUrl, entries);
   const area = areaOf(code);
   const errors = `${site.prefix}/docs/errors`;
   const crumb = area && html` / <a href="${errors}#${area.slug}">${area.title}</a>`;

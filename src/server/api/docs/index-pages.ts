@@ -1,9 +1,9 @@
 import { CATALOGUE, CATALOGUE_AREAS, type RejectionCode } from '../../../core/rejections/catalogue.ts';
 import { nearestFew } from '../../../core/schema/nearest.ts';
 import { codeLink, codeList } from './code-list.ts';
-import type { Guide } from './guides.ts';
 import { html, type Html } from './html.ts';
-import { renderPage, siteOf, type Site } from './layout.ts';
+import { byGroup, renderPage, siteOf, type Site } from './layout.ts';
+import type { DocsEntry } from './library.ts';
 
 const RECORD_FIELDS: readonly (readonly [string, string])[] = [
   ['code', 'The stable code. Branch on it; it never changes its meaning.'],
@@ -21,20 +21,22 @@ function recordTable(): Html {
   return html`<dl class="facts record">${rows}</dl>`;
 }
 
-function guideList(site: Site, guides: readonly Guide[]): Html | undefined {
-  if (guides.length === 0) return undefined;
-  const items = guides.map(
-    (guide) =>
-      html`<li><a href="${site.prefix}/docs/guide/${guide.slug}">${guide.title}</a><p>${guide.summary}</p></li>`,
-  );
-  return html`<h2>Guides</h2><ul class="guides">${items}</ul>`;
+const NOT_BUILT = html`<p class="note">The guide is not built in this checkout. To make it: <code>npm run build</code>.</p>`;
+
+function guideList(site: Site): Html {
+  if (site.entries.length === 0) return NOT_BUILT;
+  const item = ({ path, title, summary }: DocsEntry): Html =>
+    html`<li><a href="${site.prefix}/docs/${path}">${title}</a><p>${summary}</p></li>`;
+  return html`${byGroup(site.entries).map(
+    ([group, entries]) => html`<h2>${group}</h2><ul class="guides">${entries.map(item)}</ul>`,
+  )}`;
 }
 
-export function renderDocsIndex(baseUrl: string, query: string, guides: readonly Guide[]): string {
-  const site = siteOf(baseUrl);
+export function renderDocsIndex(baseUrl: string, query: string, entries: readonly DocsEntry[]): string {
+  const site = siteOf(baseUrl, entries);
   const content = html`<h1>Documentation</h1>
-<p class="lead">Every refusal of this control plane has a code, and every code has a page here: why the rule exists, what is accepted, and an example of both.</p>
-${guideList(site, guides)}
+<p class="lead">The guide, the reference, and a page for every refusal: why the rule exists, what is accepted, and an example of both.</p>
+${guideList(site)}
 <details><summary>How to read a rejection</summary>
 <p>The body of a refused request is one JSON object with six strings. Nothing was stored: fix the named field and send the request again.</p>
 ${recordTable()}
@@ -42,26 +44,18 @@ ${recordTable()}
 <h2 id="codes">Rejection codes</h2>
 ${codeList(site, `${site.prefix}/docs`, query)}`;
   const description =
-    'Documentation of the Berth control plane: rejection codes with cause, accepted form and examples.';
+    'Documentation of the Berth control plane: guide, reference, and rejection codes with cause, accepted form and examples.';
   return renderPage(site, { title: 'Documentation', description, content, searchable: true });
 }
 
-export function renderErrorIndex(baseUrl: string, query: string): string {
-  const site = siteOf(baseUrl);
+export function renderErrorIndex(baseUrl: string, query: string, entries: readonly DocsEntry[]): string {
+  const site = siteOf(baseUrl, entries);
   const content = html`<h1>Rejection codes</h1>
 <p class="lead">Clients branch on the code, never on the text. Press / to search.</p>
 ${codeList(site, `${site.prefix}/docs/errors`, query)}`;
   const description =
     'All rejection codes of the Berth control plane, searchable by code, title, field and status.';
   return renderPage(site, { title: 'Rejection codes', description, content, searchable: true });
-}
-
-export function renderGuide(guide: Guide, baseUrl: string): string {
-  const site = siteOf(baseUrl);
-  const content = html`<p class="crumbs"><a href="${site.prefix}/docs">Documentation</a></p>
-<h1>${guide.title}</h1>
-${guide.content}`;
-  return renderPage(site, { title: guide.title, description: guide.summary, content });
 }
 
 /** Codes that look alike first, then codes that share the most words with it. */
@@ -77,8 +71,8 @@ function suggestions(sought: string): readonly RejectionCode[] {
     .slice(0, 8);
 }
 
-export function renderUnknownCode(sought: string, baseUrl: string): string {
-  const site = siteOf(baseUrl);
+export function renderUnknownCode(sought: string, baseUrl: string, entries: readonly DocsEntry[]): string {
+  const site = siteOf(baseUrl, entries);
   const near = suggestions(sought);
   const items = near.map((code) => html`<li>${codeLink(site, code)}<p>${CATALOGUE[code].title}</p></li>`);
   const list =
@@ -96,8 +90,8 @@ ${list}
   });
 }
 
-export function renderUnknownPage(baseUrl: string): string {
-  const site = siteOf(baseUrl);
+export function renderUnknownPage(baseUrl: string, entries: readonly DocsEntry[]): string {
+  const site = siteOf(baseUrl, entries);
   const content = html`<h1>No such page</h1>
 <p class="lead">The documentation has no page at this address.</p>
 <p><a href="${site.prefix}/docs">To the documentation</a></p>`;

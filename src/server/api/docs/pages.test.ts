@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { CATALOGUE, isRejectionCode } from '../../../core/rejections/catalogue.ts';
-import { html } from './html.ts';
 import { docsPage } from './pages.ts';
 import { statusText } from './status.ts';
 
@@ -173,19 +172,13 @@ describe('assets and guides', () => {
     }
   });
 
-  it('lists a guide in the index and gives it a page', () => {
-    const guide = {
-      slug: 'first',
-      title: 'First <steps>',
-      summary: 'Begin & go.',
-      content: html`<p>Text</p>`,
-    };
-    expect(docsPage('/docs', undefined, BASE, [guide])?.body).toContain(
-      '<a href="/docs/guide/first">First &lt;steps&gt;</a>',
-    );
-    const page = docsPage('/docs/guide/first', undefined, BASE, [guide]);
-    expect(page?.status).toBe(200);
-    expect(page?.body).toContain('<p>Text</p>');
-    expect(page?.body).toContain('content="Begin &amp; go."');
+  it('lists what the build made, by its groups, beside every page', () => {
+    const entry = { group: 'Begin', path: 'guide/first', title: 'First <steps>', summary: 'Begin & go.' };
+    for (const path of ['/docs', '/docs/errors', '/docs/errors/name_required', '/docs/none'])
+      expect(docsPage(path, undefined, BASE, [entry])?.body).toContain(
+        '<a href="/docs/guide/first">First &lt;steps&gt;</a>',
+      );
+    expect(docsPage('/docs', undefined, BASE, [entry])?.body).toContain('<p>Begin &amp; go.</p>');
+    expect(docsPage('/docs', undefined, BASE)?.body).toContain('The guide is not built');
   });
 });

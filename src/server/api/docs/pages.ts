@@ -1,13 +1,8 @@
 import { CATALOGUE, isRejectionCode } from '../../../core/rejections/catalogue.ts';
 import { renderErrorPage } from './error-page.ts';
-import { GUIDES, type Guide } from './guides.ts';
-import {
-  renderDocsIndex,
-  renderErrorIndex,
-  renderGuide,
-  renderUnknownCode,
-  renderUnknownPage,
-} from './index-pages.ts';
+import { renderDocsIndex, renderErrorIndex, renderUnknownCode, renderUnknownPage } from './index-pages.ts';
+import { DOCS_SCRIPT } from './docs-script.ts';
+import type { DocsEntry } from './library.ts';
 import { SEARCH_SCRIPT } from './search-script.ts';
 import { STYLE } from './style.ts';
 
@@ -19,7 +14,7 @@ export interface DocsPage {
 
 /** No inline script or style, nothing from elsewhere, no frames. */
 export const DOCS_CONTENT_SECURITY_POLICY =
-  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'";
 
 const MAX_SHOWN = 100;
 
@@ -35,26 +30,27 @@ function decoded(segment: string): string {
   }
 }
 
-function errorPage(segment: string, baseUrl: string): DocsPage {
+function errorPage(segment: string, baseUrl: string, entries: readonly DocsEntry[]): DocsPage {
   const code = decoded(segment);
-  if (isRejectionCode(code)) return page(renderErrorPage(code, CATALOGUE[code], baseUrl));
-  return page(renderUnknownCode(code.slice(0, MAX_SHOWN), baseUrl), 404);
+  if (isRejectionCode(code)) return page(renderErrorPage(code, CATALOGUE[code], baseUrl, entries));
+  return page(renderUnknownCode(code.slice(0, MAX_SHOWN), baseUrl, entries), 404);
 }
 
-function guidePage(slug: string, baseUrl: string, guides: readonly Guide[]): DocsPage {
-  const guide = guides.find((candidate) => candidate.slug === slug);
-  return guide === undefined ? page(renderUnknownPage(baseUrl), 404) : page(renderGuide(guide, baseUrl));
-}
+const ASSETS: Readonly<Record<string, Pick<DocsPage, 'contentType' | 'body'>>> = {
+  'style.css': { contentType: 'text/css; charset=utf-8', body: STYLE },
+  'search.js': { contentType: 'text/javascript; charset=utf-8', body: SEARCH_SCRIPT },
+  'docs.js': { contentType: 'text/javascript; charset=utf-8', body: DOCS_SCRIPT },
+};
 
 /**
- * The page at a path under /docs, or undefined for a path that is not the documentation's. `query` is the text
- * after the question mark; only `q` is read. `path` is without any prefix that a proxy adds.
+ * The page at a path under /docs that is not made by the build (`library.ts`), or undefined for a path that is not the documentation's.
+ * `query` is the text after the question mark; only `q` is read. `path` is without any prefix that a proxy adds.
  */
 export function docsPage(
   path: string,
   query: string | undefined,
   baseUrl: string,
-  guides: readonly Guide[] = GUIDES,
+  entries: readonly DocsEntry[] = [],
 ): DocsPage | undefined {
   if (path !== '/docs' && !path.startsWith('/docs/')) return undefined;
   const [first, second, ...rest] = path
@@ -62,15 +58,11 @@ export function docsPage(
     .slice(2)
     .filter((segment) => segment !== '');
   const sought = new URLSearchParams(query ?? '').get('q') ?? '';
-  if (first === undefined) return page(renderDocsIndex(baseUrl, sought, guides));
+  if (first === undefined) return page(renderDocsIndex(baseUrl, sought, entries));
   if (second === undefined) {
-    if (first === 'errors') return page(renderErrorIndex(baseUrl, sought));
-    if (first === 'style.css') return { status: 200, contentType: 'text/css; charset=utf-8', body: STYLE };
-    if (first === 'search.js')
-      return { status: 200, contentType: 'text/javascript; charset=utf-8', body: SEARCH_SCRIPT };
-  } else if (rest.length === 0) {
-    if (first === 'errors') return errorPage(second, baseUrl);
-    if (first === 'guide') return guidePage(second, baseUrl, guides);
-  }
-  return page(renderUnknownPage(baseUrl), 404);
+    if (first === 'errors') return page(renderErrorIndex(baseUrl, sought, entries));
+    const asset = Object.hasOwn(ASSETS, first) ? ASSETS[first] : undefined;
+    if (asset !== undefined) return { status: 200, ...asset };
+  } else if (rest.length === 0 && first === 'errors') return errorPage(second, baseUrl, entries);
+  return page(renderUnknownPage(baseUrl, entries), 404);
 }
