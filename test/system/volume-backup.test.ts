@@ -36,7 +36,7 @@ let repository: ChildProcess;
 let repo: string;
 let rows: AckedRows;
 let database = 'pg';
-const folder = mkdtempSync(join(tmpdir(), 'berth-restic-'));
+let folder: string;
 
 function berth(...args: readonly string[]): Promise<{ readonly code: number; readonly out: string }> {
   const target = { BERTH_CLI_SERVER: cluster.plane.url, BERTH_CLI_TOKEN: shop.token };
@@ -88,6 +88,7 @@ const restic = () => ['--repo', repo, '--image', IMAGE, '--path', 'backup'];
 
 beforeAll(async () => {
   if (!LONG_TIER) return;
+  folder = mkdtempSync(join(tmpdir(), 'berth-restic-'));
   ensurePackages(['btrfs-progs', 'e2fsprogs', 'mount', 'rclone']);
   const port = await freePort('0.0.0.0');
   repository = spawn('/usr/bin/rclone', ['serve', 'restic', '--addr', `0.0.0.0:${port}`, folder], {
