@@ -494,7 +494,13 @@ describe.each(['docker', 'podman'] as const)('engine on %s', (kind) => {
   });
 
   it('measures', async () => {
-    const id = await run({ ...shell('while true; do :; done'), memoryBytes: 64 << 20, cpu: 1 });
+    await engine.ensureNetwork({ name: 'net-stats', driver: 'bridge', internal: false, labels: {} });
+    const id = await run({
+      ...shell('while true; do :; done'),
+      network: { name: 'net-stats', aliases: [] },
+      memoryBytes: 64 << 20,
+      cpu: 1,
+    });
     const first = await engine.statsOnce(id);
     const samples = [];
     for await (const sample of engine.stats(id)) {
@@ -508,6 +514,9 @@ describe.each(['docker', 'podman'] as const)('engine on %s', (kind) => {
     expect(last.memoryLimitBytes).toBe(64 << 20);
     expect(last.memoryBytes).toBeGreaterThan(10_000);
     expect(last.memoryBytes).toBeLessThan(64 << 20);
+    // On a network there are counters, whether there was traffic or not.
+    expect(last.network?.sentBytes).toBeGreaterThanOrEqual(0);
+    expect(last.network?.receivedBytes).toBeGreaterThanOrEqual(first.network?.receivedBytes ?? 0);
     await engine.kill(id);
     await exited(id);
     await expect(engine.statsOnce(id)).rejects.toThrow(EngineConflictError);

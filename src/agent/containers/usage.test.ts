@@ -20,7 +20,8 @@ describe('the usage meter', () => {
       // `a` uses half a core all the time; `b` cannot be read.
       statsOnce: async (id: string) => {
         if (id === 'b') throw new Error('gone');
-        return { atMs: nowMs, cpuNs: nowMs * 5e5, memoryBytes: 7, memoryLimitBytes: 8 };
+        const network = { receivedBytes: nowMs * 2, sentBytes: nowMs };
+        return { atMs: nowMs, cpuNs: nowMs * 5e5, memoryBytes: 7, memoryLimitBytes: 8, network };
       },
     } as unknown as Engine;
     meter = new UsageMeter(
@@ -43,7 +44,15 @@ describe('the usage meter', () => {
     await pass(15_000);
     expect(rounds).toEqual([[]]);
     await pass(15_000);
-    expect(rounds[1]).toEqual([{ instanceId: 'ins_a', cpuPercent: 50, memoryBytes: 7 }]);
+    expect(rounds[1]).toEqual([
+      {
+        instanceId: 'ins_a',
+        cpuPercent: 50,
+        memoryBytes: 7,
+        receivedBytesPerSecond: 2000,
+        sentBytesPerSecond: 1000,
+      },
+    ]);
   });
 
   it('follows the interval that the control plane asks for, at once', async () => {

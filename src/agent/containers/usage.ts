@@ -17,6 +17,19 @@ export function cpuPercent(before: StatsSample, now: StatsSample): number {
   return Math.round((10_000 * (now.cpuNs - before.cpuNs)) / elapsedNs) / 100;
 }
 
+/** Bytes per second between two samples; nothing: one of them has no counters, or they began anew. */
+function traffic(before: StatsSample, now: StatsSample): Partial<InstanceUsage> {
+  const seconds = (now.atMs - before.atMs) / 1000;
+  if (before.network === undefined || now.network === undefined || seconds <= 0) return {};
+  const received = now.network.receivedBytes - before.network.receivedBytes;
+  const sent = now.network.sentBytes - before.network.sentBytes;
+  if (received < 0 || sent < 0) return {};
+  return {
+    receivedBytesPerSecond: Math.round(received / seconds),
+    sentBytesPerSecond: Math.round(sent / seconds),
+  };
+}
+
 /** Measures running containers, by default every 15 s, a few at a time, and never two rounds at once. */
 export class UsageMeter {
   readonly #engine: Engine;
@@ -78,8 +91,14 @@ export class UsageMeter {
       const now = await this.#engine.statsOnce(id, { deadlineMs: SAMPLE_DEADLINE_MS });
       const before = this.#before.get(id);
       this.#before.set(id, now);
-      if (before === undefined) return undefined;
-      return { instanceId, cpuPercent: cpuPercent(before, now), memoryBytes: now.memoryBytes };
+      // Started anew meanwhile: what it took in between is not known, which is not nothing.
+      if (before === undefined || now.cpuNs < before.cpuNs) return undefined;
+      return {
+        instanceId,
+        cpuPercent: cpuPercent(before, now),
+        memoryBytes: now.memoryBytes,
+        ...traffic(before, now),
+      };
     } catch {
       // It ended meanwhile, or the engine is away, which the observer reports.
       return undefined;

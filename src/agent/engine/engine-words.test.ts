@@ -158,6 +158,17 @@ describe('info and stats', () => {
     ).toEqual({ conmon: '2.1.6', runc: '1.1.5+ds1', crun: '1.8' });
   });
 
+  it('adds up the traffic of all interfaces, and knows none of the network of the host', () => {
+    const sample = (networks: unknown) =>
+      statsSample({ read: '2026-11-15T01:55:00Z', memory_stats: { usage: 1, limit: 2 }, networks })?.network;
+    expect(sample({ eth0: { rx_bytes: 5, tx_bytes: 7 }, eth1: { rx_bytes: 10, tx_bytes: 1 } })).toEqual({
+      receivedBytes: 15,
+      sentBytes: 8,
+    });
+    expect(sample({})).toBeUndefined();
+    expect(sample(undefined)).toBeUndefined();
+  });
+
   it('does not count cache as memory in use, on either version of cgroups', () => {
     const sample = (stats: object): number | undefined =>
       statsSample({ read: '2026-11-15T01:55:00Z', memory_stats: { usage: 100, limit: 1000, stats } })

@@ -277,6 +277,8 @@ export interface StatsSample {
   readonly systemCpuNs?: number;
   readonly memoryBytes: number;
   readonly memoryLimitBytes: number;
+  /** Of all interfaces since the container started; absent: the engine does not say, e.g. of the host's network. */
+  readonly network?: { readonly receivedBytes: number; readonly sentBytes: number };
 }
 
 export interface ExecOptions {

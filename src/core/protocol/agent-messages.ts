@@ -175,7 +175,14 @@ const failure = message({
 });
 export type ReportedFailure = Message<typeof failure>;
 
-export const usageFields = { instanceId: textUpTo(64), cpuPercent: amount, memoryBytes: amount } as const;
+export const usageFields = {
+  instanceId: textUpTo(64),
+  cpuPercent: amount,
+  memoryBytes: amount,
+  /** Absent: the engine does not say, or the agent is older. */
+  receivedBytesPerSecond: optional(amount),
+  sentBytesPerSecond: optional(amount),
+} as const;
 const usage = message({ type: 'object', fields: usageFields });
 export type InstanceUsage = Message<typeof usage>;
 

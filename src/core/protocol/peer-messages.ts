@@ -35,6 +35,18 @@ export const peerQuestion = message({
     /** How old are the copies that the primaries on this node reported? */
     copies: { type: 'object', fields: { tenantId, node: branded<NodeName>()(serverText) } },
     scaling: { type: 'object', fields: { tenantId, deployment: serverText } },
+    /** What do you know of the figures of these steps? */
+    history: {
+      type: 'object',
+      fields: {
+        tenantId,
+        of: { type: 'string', values: ['deployments', 'nodes'] },
+        name: serverText,
+        stepMs: integer,
+        from: integer,
+        to: integer,
+      },
+    },
   },
 });
 export type PeerQuestion = Message<typeof peerQuestion>;
@@ -61,8 +73,16 @@ export const peerAnswers = {
       measured: number,
     },
   },
+  /** Column by column; below 0: not known. No column: nothing is. */
+  history: { type: 'object', fields: { columns: listOf(listOf(number)) } },
 } as const;
 
 export type PeerAnswer<Kind extends PeerQuestion['kind']> = Message<(typeof peerAnswers)[Kind]>;
 /** How old the copies of a primary are, as one control plane tells another. */
 export type CopyAges = PeerAnswer<'copies'>[number];
+export type HistoryQuestion = Omit<Extract<PeerQuestion, { readonly kind: 'history' }>, 'kind'>;
+export interface HistoryParts {
+  readonly parts: readonly PeerAnswer<'history'>[];
+  /** A control plane did not answer: what its agents measured is missing. */
+  readonly isPartial: boolean;
+}

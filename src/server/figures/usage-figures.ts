@@ -1,7 +1,7 @@
 import type { TenantId } from '../../core/model/ids.ts';
 import { ownerOf } from '../../core/model/owner.ts';
 import type { Store } from '../store/store.ts';
-import type { TenantUsage, UsageSum } from '../runtime/measurements.ts';
+import { addUsage, noUsage, type TenantUsage, type UsageSum } from '../runtime/measurements.ts';
 import { fairShare } from './fair-share.ts';
 import { type Family, family, type Sample } from './family.ts';
 import { MAX_NAMED, MAX_TENANTS, OTHERS } from './tenant-figures.ts';
@@ -72,21 +72,14 @@ function unnamed(
   for (const { slug, used } of tenants) left.set(slug, { ...used.sum });
   for (const { labels, sum } of named) {
     const of = left.get(labels.tenant);
-    if (of === undefined) continue;
-    of.containers -= sum.containers;
-    of.cpu -= sum.cpu;
-    of.memoryBytes -= sum.memoryBytes;
+    if (of !== undefined) addUsage(of, sum, -1);
   }
   const rest: Row[] = [];
-  const others: UsageSum = { containers: 0, cpu: 0, memoryBytes: 0 };
+  const others = noUsage();
   for (const [tenant, sum] of left) {
     if (sum.containers === 0) continue;
     if (rest.length < MAX_TENANTS) rest.push({ labels: { tenant, kind: OTHERS, workload: OTHERS }, sum });
-    else {
-      others.containers += sum.containers;
-      others.cpu += sum.cpu;
-      others.memoryBytes += sum.memoryBytes;
-    }
+    else addUsage(others, sum, 1);
   }
   if (others.containers > 0)
     rest.push({ labels: { tenant: OTHERS, kind: OTHERS, workload: OTHERS }, sum: others });

@@ -27,6 +27,17 @@ export interface UsageSum {
   /** In ten-thousandths of a core. */
   cpu: number;
   memoryBytes: number;
+  /** Of how many of them the next two are. */
+  networked: number;
+  receivedPerSecond: number;
+  sentPerSecond: number;
+}
+
+interface NodeSums {
+  readonly tenantId: TenantId;
+  readonly node: string;
+  readonly byOwner: ReadonlyMap<OwnerName, UsageSum>;
+  readonly takenMs: number;
 }
 
 export interface TenantUsage {
@@ -40,28 +51,56 @@ interface KeptUsage {
   readonly byOwner: Map<OwnerName, UsageSum>;
 }
 
-function noUsage(): UsageSum {
-  return { containers: 0, cpu: 0, memoryBytes: 0 };
+export function noUsage(): UsageSum {
+  return { containers: 0, cpu: 0, memoryBytes: 0, networked: 0, receivedPerSecond: 0, sentPerSecond: 0 };
 }
 
-function add(to: UsageSum, { containers, cpu, memoryBytes }: UsageSum, sign: 1 | -1): void {
-  to.containers += sign * containers;
-  to.cpu += sign * cpu;
-  to.memoryBytes += sign * memoryBytes;
+export function addUsage(to: UsageSum, of: Readonly<UsageSum>, sign: 1 | -1): void {
+  to.containers += sign * of.containers;
+  to.cpu += sign * of.cpu;
+  to.memoryBytes += sign * of.memoryBytes;
+  to.networked += sign * of.networked;
+  to.receivedPerSecond += sign * of.receivedPerSecond;
+  to.sentPerSecond += sign * of.sentPerSecond;
 }
+
+function ofOne(usage: InstanceUsage): UsageSum {
+  const { cpuPercent, memoryBytes, receivedBytesPerSecond, sentBytesPerSecond } = usage;
+  return {
+    containers: 1,
+    cpu: Math.round(cpuPercent * 100),
+    memoryBytes: Math.round(memoryBytes),
+    networked: receivedBytesPerSecond === undefined ? 0 : 1,
+    receivedPerSecond: Math.round(receivedBytesPerSecond ?? 0),
+    sentPerSecond: Math.round(sentBytesPerSecond ?? 0),
+  };
+}
+
+/** What an agent measures in one round; it goes on with the others in the next. */
+const PER_ROUND = 250;
+/** Missed rounds after which a measurement is none any more. */
+const STALE_ROUNDS = 3;
+/** A busy machine is late now and then. */
+const STALE_MS = 10_000;
 
 /** What agents measured last, by node and instance: written by reports, read by scaling and lists, kept in memory only. */
 export class Measurements {
   readonly #elsewhere: Elsewhere;
+  /** Absent: they stay as they are until they are replaced. */
+  readonly #usageMs: number | undefined;
   readonly #byNode = new Map<string, ReadonlyMap<string, MeasuredUsage>>();
-  readonly #sumsOfNodes = new Map<string, ReadonlyMap<OwnerName, UsageSum>>();
+  readonly #sumsOfNodes = new Map<string, NodeSums>();
   readonly #byTenant = new Map<TenantId, KeptUsage>();
 
-  constructor(elsewhere: Elsewhere) {
+  constructor(elsewhere: Elsewhere, usageMs?: number) {
     this.#elsewhere = elsewhere;
+    this.#usageMs = usageMs;
   }
 
-  /** A round over many containers spans several reports: what one does not name stays until its instance goes. */
+  /**
+   * A round over many containers spans several reports: what one does not name stays until its instance goes, or it was not measured for
+   * several rounds.
+   */
   take(
     tenantId: TenantId,
     node: string,
@@ -72,18 +111,31 @@ export class Measurements {
     const newest = new Map(this.here(tenantId, node));
     for (const one of usage) newest.set(one.instanceId, { ...one, atMs });
     const sums = new Map<OwnerName, UsageSum>();
-    for (const [id, { cpuPercent, memoryBytes }] of newest) {
-      const owner = ownerOf(id);
+    const oldestMs = atMs - this.#staleMs(newest.size);
+    for (const [id, one] of newest) {
+      const owner = one.atMs < oldestMs ? undefined : ownerOf(id);
       if (owner === undefined) {
         newest.delete(id);
         continue;
       }
       const sum = sums.get(owner) ?? noUsage();
       sums.set(owner, sum);
-      add(sum, { containers: 1, cpu: Math.round(cpuPercent * 100), memoryBytes: Math.round(memoryBytes) }, 1);
+      addUsage(sum, ofOne(one), 1);
     }
     this.#byNode.set(`${tenantId}/${node}`, newest);
     this.#sum(tenantId, node, sums);
+  }
+
+  #staleMs(containers: number): number {
+    if (this.#usageMs === undefined) return Number.POSITIVE_INFINITY;
+    return Math.max(STALE_MS, STALE_ROUNDS * this.#usageMs * Math.ceil(containers / PER_ROUND));
+  }
+
+  /** Agents that are connected and measure nothing any more: their engine hangs, or nothing runs there. */
+  forgetSilent(): void {
+    const nowMs = performance.now();
+    for (const { tenantId, node, takenMs } of this.#sumsOfNodes.values())
+      if (nowMs - takenMs > this.#staleMs(this.here(tenantId, node).size)) this.forget(tenantId, node);
   }
 
   /** What the node's containers take, in place of what it said before. */
@@ -91,23 +143,32 @@ export class Measurements {
     const key = `${tenantId}/${node}`;
     const kept = this.#byTenant.get(tenantId) ?? { sum: noUsage(), byOwner: new Map<OwnerName, UsageSum>() };
     this.#byTenant.set(tenantId, kept);
-    const before = this.#sumsOfNodes.get(key);
+    const before = this.#sumsOfNodes.get(key)?.byOwner;
     for (const [of, sign] of [[sums, 1] as const, [before, -1] as const])
       for (const [owner, amount] of of ?? []) {
         const ofOwner = kept.byOwner.get(owner) ?? noUsage();
         kept.byOwner.set(owner, ofOwner);
-        add(ofOwner, amount, sign);
-        add(kept.sum, amount, sign);
+        addUsage(ofOwner, amount, sign);
+        addUsage(kept.sum, amount, sign);
         if (ofOwner.containers === 0) kept.byOwner.delete(owner);
       }
     if (sums === undefined) this.#sumsOfNodes.delete(key);
-    else this.#sumsOfNodes.set(key, sums);
+    else this.#sumsOfNodes.set(key, { tenantId, node, byOwner: sums, takenMs: performance.now() });
     if (kept.byOwner.size === 0) this.#byTenant.delete(tenantId);
   }
 
   /** What containers take whose agents are connected to this process, kept as they report. */
   usage(): ReadonlyMap<TenantId, TenantUsage> {
     return this.#byTenant;
+  }
+
+  /** The same by node, of everything that Berth runs there. */
+  *nodes(): Generator<{ readonly tenantId: TenantId; readonly node: string; readonly sum: UsageSum }> {
+    for (const { tenantId, node, byOwner } of this.#sumsOfNodes.values()) {
+      const sum = noUsage();
+      for (const one of byOwner.values()) addUsage(sum, one, 1);
+      if (sum.containers > 0) yield { tenantId, node, sum };
+    }
   }
 
   /** They are of the live session only. */
