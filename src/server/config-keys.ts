@@ -374,6 +374,14 @@ export const CONFIG_KEYS = [
       'Share of the heap from which on writes that add are refused with memory_low; from a tenth below it on, those of tenants that have most stored. The heap may take half of the memory of the machine or of its control group, unless NODE_OPTIONS sets --max-old-space-size.',
   },
   {
+    path: 'limits.historyBytes',
+    type: 'integer',
+    default: 67_108_864,
+    minimum: 0,
+    description:
+      'Memory for the figures of the last 24 hours, about 18 kB for each deployment and node; what has no room has no history. 0: none is kept.',
+  },
+  {
     path: 'quotas.records',
     type: 'amounts',
     default: {},

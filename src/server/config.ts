@@ -304,6 +304,7 @@ export interface Config {
     readonly unreadBytesPerTenant: number;
     readonly sendTimeoutMs: number;
     readonly heapShare: number;
+    readonly historyBytes: number;
   };
   readonly quotas: {
     readonly records: KindAmounts;
@@ -549,6 +550,7 @@ export function loadConfig(args: readonly string[], environment: NodeJS.ProcessE
       unreadBytesPerTenant: setting('limits.unreadBytesPerTenant'),
       sendTimeoutMs: setting('limits.sendTimeout'),
       heapShare: setting('limits.heapShare'),
+      historyBytes: setting('limits.historyBytes'),
     },
     quotas: {
       records: setting('quotas.records'),

@@ -89,6 +89,7 @@ export async function startServer({
   cluster.start(controllers);
   const formats = new FormatKeeper(base);
   formats.start();
+  await base.history.start();
   ready = true;
 
   return {
@@ -111,6 +112,7 @@ export async function startServer({
       await cluster.leave();
       await served;
       clearTimeout(cut);
+      await base.history.close();
       base.clusters.close();
       view.close();
       base.dialer.close();

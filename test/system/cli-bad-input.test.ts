@@ -122,7 +122,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   top: {
     valid: ['nobody', '--once'],
     missing: 'deployment_not_found',
-    wrong: [['--interval', 'often'], 'expected a duration', 2],
+    wrong: [['--since', '25h'], 'expected a duration from 1m to 24h', 2],
   },
   events: { valid: [], wrong: [['--since', 'yesterday'], 'expected a time', 2] },
   'archive list': { valid: ['nobody'], missing: 'deployment_not_found', wrong: format('nobody') },

@@ -180,6 +180,13 @@ describe('a deployment in the dashboard', () => {
     await page.getByRole('dialog').getByRole('button', { name: 'Scale' }).click();
     await page.getByText('3 instances on 2 nodes').waitFor();
     await page.getByText(/% CPU/).first().waitFor();
+    const history = page.getByRole('region', { name: 'History' });
+    await history.getByRole('img', { name: /^CPU: CPU last \d/ }).waitFor();
+    await history.getByRole('img', { name: /^Instances: Wanted last \d, Running last \d/ }).waitFor();
+    // The agent says nothing of its network: no line, and no zeros.
+    await history.getByText('Nothing has been measured in this time.').waitFor();
+    await history.getByRole('button', { name: 'Day' }).click();
+    await history.getByRole('img', { name: /^Memory: Memory last .*iB/ }).waitFor();
     await page.getByRole('tab', { name: 'Logs' }).click();
     const log = page.getByRole('log');
     await log.getByText('listening on :8080').first().waitFor();

@@ -131,6 +131,12 @@ function expectNothingTwice(): void {
   expect([...starts].filter(([, times]) => times > 1)).toEqual([]);
 }
 
+interface PastFigures {
+  readonly cpuCoresMax: readonly (number | null)[];
+  readonly wanted: readonly (number | null)[];
+  readonly partial: boolean;
+}
+
 describe('three control planes that start at once on an empty etcd', () => {
   it('agree on one installation and share the shards', async () => {
     await settled();
@@ -228,6 +234,14 @@ describe('any control plane serves any request', () => {
       const figures = (body as { usage?: { cpuPercent?: number } }[]).map(({ usage }) => usage?.cpuPercent);
       expect(figures).toEqual([50, 50, 50]);
     }
+    // Likewise the history: each keeps what its agents measured, and one of them what the records say.
+    for (const plane of planes.members)
+      await eventually(
+        'the history of all three',
+        async () => (await as(plane)('GET', '/api/v1/deployments/talk/history')).body as Partial<PastFigures>,
+        ({ cpuCoresMax, wanted, partial }) =>
+          cpuCoresMax?.includes(1.5) === true && wanted?.includes(3) === true && partial === undefined,
+      );
   });
 
   it('hands a node that fetches a copy on to the control plane where the copy waits', async () => {

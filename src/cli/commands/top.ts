@@ -5,6 +5,8 @@ import { type CommandBody, type Input, REMOTE_OPTIONS } from '../command.ts';
 import { EXIT } from '../exit-code.ts';
 import { usage } from '../failure.ts';
 import { textOf } from '../fields.ts';
+import { outputFormat } from '../output.ts';
+import { pastFigures } from '../past-figures.ts';
 import type { Session } from '../session.ts';
 import { tableText } from '../table.ts';
 
@@ -25,6 +27,7 @@ export const top: CommandBody = {
   description: [
     'Shows how much processor and memory running instances take, as their agents measured it last: by deployment, by node or one by one. Processor is in cores.',
     'In a terminal it is drawn again and again; Ctrl-C ends it.',
+    'With --since it prints the last hours once: of each deployment or node the mean and the most, and how it went, oldest first; of one of them all figures. A dot stands for a time of which nothing is known.',
   ],
   parameters: [
     {
@@ -32,19 +35,35 @@ export const top: CommandBody = {
       description: `${WHAT.join(', ')}, or the name of a deployment. Default: deployments.`,
       values: WHAT,
     },
+    { term: '[name]', description: 'With --since: one deployment, or one node.' },
   ],
   options: [
     { flags: '--interval <duration>', description: 'How often it is drawn.', default: '3s' },
     { flags: '--once', description: 'Print it once.' },
+    { flags: '--since <duration>', description: 'The figures since then, from 1m to 24h, e.g. 6h.' },
+    {
+      flags: '-o, --output <format>',
+      description: 'With --since: table, json or yaml, the last two as the control plane has them.',
+      default: 'table',
+      values: ['table', 'json', 'yaml'],
+    },
     ...REMOTE_OPTIONS,
   ],
   examples: [
     { line: 'berth top', what: 'deployments' },
     { line: 'berth top nodes', what: 'what each node is given to do' },
     { line: 'berth top web --once', what: 'the instances of web' },
+    { line: 'berth top --since 6h', what: 'what deployments took in the last six hours' },
+    { line: 'berth top nodes n1 --since 24h', what: 'all figures of a node' },
   ],
   run: async (session, input) => {
-    const { options } = input;
+    const { options, parameters } = input;
+    const since = options.text('since');
+    if (since !== undefined) return pastFigures(session, input, since);
+    if (parameters[1] !== undefined)
+      throw usage(`${parameters[1]}: a second name goes with --since`, [`berth top ${parameters[1]}`]);
+    if (outputFormat(options) !== 'table')
+      throw usage('-o goes with --since', ['berth top --since 1h -o json']);
     const everyMs = parseDuration(options.text('interval') ?? '3s');
     if (everyMs === undefined || everyMs < 1000)
       throw usage('--interval: expected a duration of at least 1s');

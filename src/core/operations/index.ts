@@ -15,12 +15,14 @@ import { SESSION } from './session.ts';
 import { SETS } from './sets.ts';
 import { TENANTS } from './tenants.ts';
 import { TOKENS } from './tokens.ts';
+import { USAGE_HISTORY } from './usage-history.ts';
 import { VOLUMES } from './volumes.ts';
 
 /** Every operation under /api/v1. Clients take its types alone, so that no shape is loaded by them. */
 export const OPERATIONS = {
   deployments: DEPLOYMENTS,
   scalingPolicies: SCALING_POLICIES,
+  usageHistory: USAGE_HISTORY,
   canaries: CANARIES,
   instances: INSTANCES,
   jobs: JOBS,

@@ -29,6 +29,7 @@ export function alone(store: Store, format: StoreFormat): Cluster {
     admit: (_socket, proceed) => proceed(),
     usage: async () => [],
     scalingView: (own, tenantId, deployment) => own.scalingView(tenantId, deployment),
+    history: async () => ({ parts: [], isPartial: false }),
     renewed: async () => undefined,
     status: () => ({}),
   };

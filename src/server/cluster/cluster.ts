@@ -1,5 +1,5 @@
 import type { Duplex } from 'node:stream';
-import type { CopyAges } from '../../core/protocol/peer-messages.ts';
+import type { CopyAges, HistoryParts, HistoryQuestion } from '../../core/protocol/peer-messages.ts';
 import type { NodeName, TenantId } from '../../core/model/ids.ts';
 import type { ScalingView } from '../../core/model/scaling.ts';
 import type { StoreLineage } from '../agents/assignments/store-lineage.ts';
@@ -93,6 +93,8 @@ export interface Cluster {
     tenantId: TenantId,
     deployment: string,
   ): ScalingView | undefined | Promise<ScalingView | undefined>;
+  /** What the others know of the history. */
+  history(question: HistoryQuestion): Promise<HistoryParts>;
   /** A renewed certificate (PEM) that is shown from now on. */
   renewed(certificate: string): Promise<void>;
   status(): Record<string, unknown>;

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Duplex } from 'node:stream';
-import type { CopyAges } from '../../core/protocol/peer-messages.ts';
+import type { CopyAges, HistoryParts, HistoryQuestion } from '../../core/protocol/peer-messages.ts';
 import type { NodeName, TenantId } from '../../core/model/ids.ts';
 import type { ScalingView } from '../../core/model/scaling.ts';
 import type { Clock } from '../clock.ts';
@@ -199,6 +199,10 @@ export class Clustered implements Cluster {
     const owner = this.#options.store.getGlobal('shards', String(shardOf(tenantId)))?.record.owner;
     if (owner === undefined) return undefined;
     return this.#peers.ask(owner, { kind: 'scaling', tenantId, deployment });
+  }
+
+  history(question: HistoryQuestion): Promise<HistoryParts> {
+    return this.#peers.history(question);
   }
 
   /** What the control plane knows of copies that the node's last session was with; undefined: it was this one, or that one is gone. */

@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import {
   type CopyAges,
+  type HistoryQuestion,
   type PeerAnswer,
   type PeerQuestion,
   type PeerStreamLine,
@@ -25,6 +26,7 @@ export interface PeerEndpointOptions {
   readonly onProven: (socket: Socket) => void;
   readonly copyAges: (tenantId: TenantId, node: NodeName) => readonly CopyAges[];
   readonly scalingView: (tenantId: TenantId, deployment: string) => ScalingView | undefined;
+  readonly history: (question: HistoryQuestion) => PeerAnswer<'history'>;
 }
 
 const readStreamRequest = frameReader(peerStreamRequest);
@@ -79,6 +81,8 @@ export class PeerEndpoint {
         return this.#options.copyAges(asked.tenantId, asked.node);
       case 'scaling':
         return this.#options.scalingView(asked.tenantId, asked.deployment) ?? null;
+      case 'history':
+        return this.#options.history(asked);
     }
   }
 

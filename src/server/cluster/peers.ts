@@ -3,6 +3,8 @@ import type { Duplex } from 'node:stream';
 import { messageOf } from '../../core/model/values.ts';
 import type { ServerMessage, StreamOperation } from '../../core/protocol/agent-protocol.ts';
 import {
+  type HistoryParts,
+  type HistoryQuestion,
   type PeerAnswer,
   type PeerQuestion,
   type PeerStreamRequest,
@@ -24,6 +26,8 @@ import { prove } from './peer-proof.ts';
 import { PEER_METHOD, PEER_QUESTION_PATH, PEER_STREAM_PATH } from './peer-protocol.ts';
 
 const QUESTION_MS = 3000;
+/** No chart is kept waiting longer. */
+const HISTORY_MS = 1000;
 
 const readLine = frameReader(peerStreamLine);
 
@@ -136,9 +140,23 @@ export class Peers implements OtherControlPlanes {
 
   /** Whether the store answers any of the others. */
   async storeAnswersElsewhere(): Promise<boolean> {
-    const others = this.#store.listGlobal('control-planes').filter(({ id }) => id !== this.self);
-    const answers = await Promise.all(others.map(({ id }) => this.ask(id, { kind: 'store' })));
+    const answers = await Promise.all(this.#others().map((id) => this.ask(id, { kind: 'store' })));
     return answers.includes(true);
+  }
+
+  async history(question: HistoryQuestion): Promise<HistoryParts> {
+    const answers = await Promise.all(
+      this.#others().map((id) => this.ask(id, { kind: 'history', ...question }, HISTORY_MS)),
+    );
+    const parts = answers.filter((answer) => answer !== undefined);
+    return { parts, isPartial: parts.length < answers.length };
+  }
+
+  #others(): readonly string[] {
+    return this.#store
+      .listGlobal('control-planes')
+      .map(({ id }) => id)
+      .filter((id) => id !== this.self);
   }
 
   async #send(

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { type AccessDependencies, ProvenTokens } from '../access/authenticate.ts';
 import { Metrics } from '../api/metrics.ts';
@@ -7,6 +8,7 @@ import { nodeName } from '../../core/model/ids.ts';
 import { DEFAULT_SECRET_POLICY } from '../../core/model/secret-limits.ts';
 import type { Limits } from '../../core/rules/rule.ts';
 import { StateTallies } from '../figures/state-tallies.ts';
+import { History } from '../history/history.ts';
 import { createIds } from '../ids.ts';
 import { AuditFiles } from '../journal/audit-files.ts';
 import { Journal } from '../journal/journal.ts';
@@ -74,6 +76,17 @@ export async function composeBase(config: Config, log: Logger, readFile: (path: 
     residencyUnstated: config.residencyUnstated,
     defaultRequest: config.quotas.defaultRequest,
   });
+  const measurements = new Measurements((...asked) => cluster.usage(...asked), config.timers.usageMs);
+  const history = new History({
+    store,
+    measurements,
+    owns: cluster.forControllers.owns,
+    clock,
+    usageMs: config.timers.usageMs,
+    maxBytes: config.limits.historyBytes,
+    file: join(config.dataDir, 'history'),
+    log,
+  });
   return {
     ...opened,
     config,
@@ -94,7 +107,8 @@ export async function composeBase(config: Config, log: Logger, readFile: (path: 
     auditFiles: new AuditFiles(config.audit.dir, log),
     metrics,
     tallies: new StateTallies(view),
-    measurements: new Measurements((...asked) => cluster.usage(...asked)),
+    measurements,
+    history,
   };
 }
 

@@ -5,6 +5,7 @@ import type { Admission } from '../writes/admission.ts';
 import { createApp } from '../api/app.ts';
 import { bodyBudget } from '../api/body-budget.ts';
 import { createDashboard } from '../api/dashboard.ts';
+import { answerHistory } from '../api/routes/usage-history.ts';
 import { createHealth } from '../api/health.ts';
 import { caDigestOf } from '../api/join-address.ts';
 import { addressList } from '../api/limits/address-group.ts';
@@ -45,7 +46,7 @@ function composeShares({ config, store, cluster, metrics, log }: Base) {
 }
 
 function composeRoutes(
-  { config, cluster, tokenKey, readFile }: Base,
+  { config, clock, cluster, history, tokenKey, readFile }: Base,
   { controllers, dispatch, baseUrl }: Background,
   admission: Admission,
   sessions: Parameters<typeof apiRoutes>[0]['sessions'],
@@ -57,6 +58,7 @@ function composeRoutes(
     dispatch,
     volumeLeaseMs: config.volumeLeaseMs,
     scalingViews: (tenantId, deployment) => cluster.scalingView(controllers, tenantId, deployment),
+    histories: { own: history, others: (question) => cluster.history(question), now: () => clock.now() },
     joinAddress: ({ headers }) => {
       const caDigest = config.tls === undefined ? undefined : caDigestOf(readFile(config.tls.cert));
       return { baseUrl: baseUrl(headers), ...(caDigest === undefined ? {} : { caDigest }) };
@@ -111,10 +113,21 @@ export function composeHttp(base: Base, background: Background, admission: Admis
     baseUrl: (request) => config.baseUrl ?? `${request.protocol}://${request.headers.host ?? 'localhost'}`,
   });
   dashboard.addPaths(app);
-  const { measurements } = base;
+  const { measurements, history } = base;
   const { scalingView, copyAges } = controllers;
   const onProven = (socket: Socket): void => shares.connections.know(socket);
-  addPeerPaths(app, cluster.endpoints({ dispatch, measurements, scalingView, copyAges, onProven }), log);
+  addPeerPaths(
+    app,
+    cluster.endpoints({
+      dispatch,
+      measurements,
+      scalingView,
+      copyAges,
+      onProven,
+      history: (question) => answerHistory(history, question),
+    }),
+    log,
+  );
   const arrivals = new Arrivals(ready);
   app.server.on('upgrade', (request, socket, head) => {
     if (request.url?.startsWith('/api/') === true) routeUpgrade(app, request, socket, head);

@@ -30,7 +30,11 @@ export const IMAGE = 'localhost:1/shop/web:1.0.0';
 export async function dashboardStage(
   environment: Readonly<Record<string, string>> = {},
 ): Promise<DashboardStage> {
-  const plane = await startControlPlane([], { BERTH_TIMERS_SETTLE: '100ms', ...environment });
+  const plane = await startControlPlane([], {
+    BERTH_TIMERS_SETTLE: '100ms',
+    BERTH_TIMERS_USAGE: '1s',
+    ...environment,
+  });
   const shop = await plane.tenant('shop');
   const flow = new NodeFlow(plane);
   const browser = await startBrowser();

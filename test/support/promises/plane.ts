@@ -241,6 +241,11 @@ export class Plane {
       volumeLeaseMs: 15_000,
       scalingViews: (tenantId, deployment) => this.controllers.scalingView(tenantId, deployment),
       joinAddress: () => ({ baseUrl: 'http://berth.test' }),
+      histories: {
+        own: { part: () => undefined },
+        others: async () => ({ parts: [], isPartial: false }),
+        now: () => new Date(),
+      },
     });
     this.#app = appFor(this);
   }

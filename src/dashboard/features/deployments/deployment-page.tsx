@@ -15,6 +15,7 @@ import { Tabs } from '../../components/tabs.tsx';
 import { TimeAgo } from '../../components/time-ago.tsx';
 import { useToast } from '../../components/toast.tsx';
 import type { Deployment, Instance } from '../../lib/records.ts';
+import { HistoryCharts } from '../history/history-charts.tsx';
 import { CanaryPanel } from './canary-panel.tsx';
 import { ConfigurationPanel } from './configuration-panel.tsx';
 import {
@@ -32,8 +33,6 @@ import { RotationPanel } from './rotation-panel.tsx';
 import { ScaleDialog } from './scale-dialog.tsx';
 import { ScalingPanel } from './scaling-panel.tsx';
 import { TerminalPanel } from './terminal-panel.tsx';
-import { UsageCharts } from './usage-charts.tsx';
-import { useUsageHistory } from './usage-history.ts';
 
 function EventsPanel({ name }: { readonly name: string }) {
   const { data, error } = useDeploymentEvents(name);
@@ -105,17 +104,14 @@ function Actions({ deployment }: { readonly deployment: Deployment }) {
 function Detail({
   deployment,
   instances,
-  readAt,
 }: {
   readonly deployment: Deployment;
   readonly instances: readonly Instance[];
-  readonly readAt: number;
 }) {
   const { name } = deployment;
   const navigate = useNavigate();
   const { can } = useSession();
   const tab = useAddress().text('tab') ?? 'instances';
-  const samples = useUsageHistory(instances, readAt);
   return (
     <Tabs
       label={`Parts of ${name}`}
@@ -129,7 +125,7 @@ function Detail({
             <div className="flex flex-col gap-5">
               <InstancesPanel deployment={deployment} instances={instances} />
               <FailuresPanel name={name} specHash={deployment.specHash} />
-              <UsageCharts samples={samples} />
+              <HistoryCharts of="deployments" name={name} />
             </div>
           ),
         },
@@ -180,7 +176,7 @@ const TOLD = new Set(['deployment.rollout_completed', 'deployment.rollout_failed
 export function DeploymentPage() {
   const name = useParam('name');
   const { data: deployment, error } = useDeployment(name);
-  const { data: instances = [], dataUpdatedAt } = useInstances(name);
+  const { data: instances = [] } = useInstances(name);
   const { done, failed } = useToast();
   useLiveEvents(({ kind, subject, message }) => {
     if (!TOLD.has(kind) || subject.kind !== 'Deployment' || subject.name !== name) return;
@@ -234,7 +230,7 @@ export function DeploymentPage() {
           )}
         </p>
       </Panel>
-      <Detail deployment={deployment} instances={instances} readAt={dataUpdatedAt} />
+      <Detail deployment={deployment} instances={instances} />
     </Page>
   );
 }

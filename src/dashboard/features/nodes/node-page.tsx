@@ -20,6 +20,7 @@ import { bytes, cores } from '../../lib/format.ts';
 import type { Deployment, Node } from '../../lib/records.ts';
 import { useDeployments } from '../deployments/deployment-queries.ts';
 import { InstanceBadge } from '../deployments/instance-badge.tsx';
+import { HistoryCharts } from '../history/history-charts.tsx';
 import { NodeActions } from './node-actions.tsx';
 import { type Container, useContainers, useNode, useNodeEvents } from './node-queries.ts';
 import { NodeBadge } from './node-status.tsx';
@@ -232,6 +233,11 @@ export function NodePage() {
         onChange={(next) => void navigate({ to: `/nodes/${name}`, search: { tab: next }, replace: true })}
         tabs={[
           { value: 'instances', title: 'Instances', content: () => <Instances node={name} /> },
+          {
+            value: 'usage',
+            title: 'CPU and memory',
+            content: () => <HistoryCharts of="nodes" name={name} />,
+          },
           { value: 'containers', title: 'Containers', content: () => <Containers node={node} /> },
           { value: 'events', title: 'Events', content: () => <Events name={name} /> },
         ]}

@@ -27,6 +27,7 @@ import { secretRoutes } from './secrets.ts';
 import { sessionRoutes } from './session.ts';
 import { setRoutes } from './sets.ts';
 import { snapshotRoutes } from './snapshots.ts';
+import { type Histories, usageHistoryRoutes } from './usage-history.ts';
 import { volumeRoutes } from './volumes.ts';
 
 export interface RouteDependencies {
@@ -38,6 +39,7 @@ export interface RouteDependencies {
   readonly volumeLeaseMs: number;
   readonly joinAddress: (request: RouteRequest) => JoinAddress;
   readonly scalingViews: ScalingViews;
+  readonly histories: Histories;
 }
 
 /** Every route under /api/v1, one list. */
@@ -49,6 +51,7 @@ export function apiRoutes({
   volumeLeaseMs,
   joinAddress,
   scalingViews,
+  histories,
 }: RouteDependencies): readonly Route[] {
   const nodes: NodeAdmission = {
     admission,
@@ -72,6 +75,7 @@ export function apiRoutes({
   return [
     ...deploymentRoutes(admission),
     ...scalingRoutes(admission, scalingViews),
+    ...usageHistoryRoutes(histories),
     ...canaryRoutes(admission),
     ...instanceRoutes(admission, dispatch),
     ...instanceOrderRoutes(admission, dispatch),

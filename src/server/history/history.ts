@@ -1,0 +1,306 @@
+import type { Logger } from 'pino';
+import { type TenantId, tenantId as tenantIdOf } from '../../core/model/ids.ts';
+import { isOfDeployment } from '../../core/model/owner.ts';
+import { errnoOf } from '../../core/model/values.ts';
+import type { Clock } from '../clock.ts';
+import type { Measurements, UsageSum } from '../runtime/measurements.ts';
+import { idOf, segmentsOf } from '../store/record-ids.ts';
+import type { Store } from '../store/store.ts';
+import type { ViewChange } from '../store/view.ts';
+import { COARSE } from './columns.ts';
+import { readHistory, type SeriesName, writeHistory } from './history-file.ts';
+import { Series, SERIES_BYTES } from './series.ts';
+import type { Window } from './window.ts';
+
+const KINDS = ['deployments', 'nodes'] as const;
+export type HistoryKind = (typeof KINDS)[number];
+type TenantSeries = Readonly<Record<HistoryKind, Map<string, Series>>>;
+
+/** So often a figure is taken, or as often as agents measure: at least twice in the shortest step. */
+const EVERY_MS = 15_000;
+/** Others are answered after so much of a round. */
+const SLICE_MS = 5;
+const CORE = 10_000;
+
+export interface HistoryOptions {
+  readonly store: Store;
+  readonly measurements: Measurements;
+  /** Whether this process decides for the tenant. */
+  readonly owns: (tenantId: TenantId) => boolean;
+  readonly clock: Clock;
+  readonly usageMs: number;
+  readonly maxBytes: number;
+  /** Where it is written down from time to time; absent: nowhere. */
+  readonly file?: string;
+  readonly log: Logger;
+}
+
+/** Of containers: what is measured of them together. */
+function figures({ containers, cpu, memoryBytes, ...network }: UsageSum): readonly number[] {
+  const traffic = (amount: number): number => (network.networked === 0 ? Number.NaN : amount);
+  const cores = cpu / CORE;
+  return [
+    cores,
+    cores,
+    memoryBytes,
+    memoryBytes,
+    traffic(network.receivedPerSecond),
+    traffic(network.sentPerSecond),
+    containers,
+  ];
+}
+
+/**
+ * The last day of deployments and nodes in bounded memory: what agents take that are connected to this process, and how the records of
+ * tenants stand that it decides for. Where there is no room for all, a tenant that has more gives way to one that has less.
+ */
+export class History {
+  readonly #options: HistoryOptions;
+  readonly #most: number;
+  readonly #tenants = new Map<TenantId, TenantSeries>();
+  #count = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #leave: () => void = () => undefined;
+  #round: Promise<void> | undefined;
+  #sweptMs = 0;
+
+  constructor(options: HistoryOptions) {
+    this.#options = options;
+    this.#most = Math.floor(options.maxBytes / SERIES_BYTES);
+  }
+
+  /** For metrics. */
+  get bytes(): number {
+    return this.#count * SERIES_BYTES;
+  }
+
+  /** The store has been read. */
+  async start(): Promise<void> {
+    const { store, usageMs, log } = this.#options;
+    await this.#load();
+    this.#leave = store.view.onChange((change) => this.#heard(change));
+    this.#timer = setInterval(
+      () => {
+        this.#round ??= this.sample()
+          .catch((error: unknown) => log.warn({ err: error }, 'a round of the history failed'))
+          .finally(() => {
+            this.#round = undefined;
+          });
+      },
+      Math.min(EVERY_MS, usageMs),
+    ).unref();
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    this.#leave();
+    await this.#round;
+    await this.#save();
+  }
+
+  async #load(): Promise<void> {
+    const { file, log } = this.#options;
+    if (file === undefined || this.#most === 0) return;
+    try {
+      await readHistory(file, (saved) => {
+        for (const kind of KINDS)
+          if (
+            saved.kind === kind &&
+            this.#stamp(tenantIdOf(saved.tenantId), kind, saved.name) === saved.stamp
+          )
+            return this.#series(tenantIdOf(saved.tenantId), kind, saved.name);
+        return undefined;
+      });
+    } catch (error) {
+      if (errnoOf(error) !== 'ENOENT')
+        log.warn({ err: error, file }, 'the history of before cannot be read: a gap');
+    }
+  }
+
+  /** Tells a record from a later one of the same name; undefined: there is none. */
+  #stamp(of: TenantId, kind: HistoryKind, name: string): string | undefined {
+    const record = this.#options.store.forTenant(of).get(kind, idOf(kind, name))?.record;
+    return record?.createdAt;
+  }
+
+  *#named(): Generator<readonly [SeriesName, Series]> {
+    for (const [of, own] of this.#tenants)
+      for (const kind of KINDS)
+        for (const [name, series] of own[kind]) {
+          const stamp = this.#stamp(of, kind, name);
+          if (stamp !== undefined) yield [{ tenantId: of, kind, name, stamp }, series];
+        }
+  }
+
+  async #save(): Promise<void> {
+    const { file, log } = this.#options;
+    if (file === undefined || this.#most === 0) return;
+    try {
+      await writeHistory(file, this.#named());
+    } catch (error) {
+      log.warn({ err: error, file }, 'the history cannot be written down');
+    }
+  }
+
+  /** What is known here; undefined: nothing. */
+  part(
+    tenantId: TenantId,
+    kind: HistoryKind,
+    name: string,
+    { level, from, to }: Window,
+  ): number[][] | undefined {
+    return this.#tenants.get(tenantId)?.[kind].get(name)?.read(level, from, to);
+  }
+
+  /** One round over everything that is kept. */
+  async sample(): Promise<void> {
+    const { measurements, clock, owns, store } = this.#options;
+    const nowMs = clock.now().getTime();
+    const breath = breather();
+    measurements.forgetSilent();
+    for (const [tenantId, { byOwner }] of measurements.usage()) {
+      // Asked for once: a tenant may have a hundred thousand of them, and no room for any.
+      let isFull = false;
+      for (const [owner, sum] of byOwner) {
+        if (!isOfDeployment(owner)) continue;
+        const known = this.#known(tenantId, 'deployments', owner);
+        isFull ||= known === undefined && !this.#hasRoom(tenantId);
+        const series = known ?? (isFull ? undefined : this.#series(tenantId, 'deployments', owner));
+        series?.add('usage', nowMs, figures(sum));
+      }
+      await breath();
+    }
+    for (const { tenantId, node, sum } of measurements.nodes())
+      this.#series(tenantId, 'nodes', node)?.add('usage', nowMs, figures(sum));
+    for (const { record } of store.listGlobal('tenants')) {
+      if (owns(record.id)) this.#sampleState(record.id, nowMs);
+      await breath();
+    }
+    if (nowMs - this.#sweptMs < COARSE.stepMs) return;
+    const isFirst = this.#sweptMs === 0;
+    this.#sweep(nowMs);
+    if (!isFirst) await this.#save();
+  }
+
+  #sampleState(tenantId: TenantId, nowMs: number): void {
+    for (const kind of ['nodes', 'deployments'] as const) this.#discover(tenantId, kind);
+    const tenant = this.#options.store.forTenant(tenantId);
+    const own = this.#tenants.get(tenantId);
+    for (const [name, series] of own?.deployments ?? []) {
+      const status = tenant.get('deployment-status', idOf('deployment-status', name))?.record;
+      const { running = Number.NaN, desired = Number.NaN } = status ?? {};
+      series.add('state', nowMs, [running, desired, series.failures]);
+      series.failures = 0;
+    }
+    for (const series of own?.nodes.values() ?? []) {
+      series.add('state', nowMs, [Number.NaN, Number.NaN, series.failures]);
+      series.failures = 0;
+    }
+  }
+
+  /** What has no series yet, in the order of names, as far as there is room. */
+  #discover(tenantId: TenantId, kind: HistoryKind): void {
+    const stored = this.#options.store.view.tenant(tenantId, kind);
+    if ((this.#tenants.get(tenantId)?.[kind].size ?? 0) >= stored.size) return;
+    for (const id of stored.ids())
+      if (this.#series(tenantId, kind, segmentsOf(kind, id)[0]) === undefined) return;
+  }
+
+  #known(tenantId: TenantId, kind: HistoryKind, name: string): Series | undefined {
+    return this.#tenants.get(tenantId)?.[kind].get(name);
+  }
+
+  /** Undefined: there is no room, or no such record any more, although its last containers still run. */
+  #series(tenantId: TenantId, kind: HistoryKind, name: string): Series | undefined {
+    const known = this.#known(tenantId, kind, name);
+    if (known !== undefined) return known;
+    if (this.#options.store.view.tenant(tenantId, kind).get(idOf(kind, name)) === undefined) return undefined;
+    if (!this.#hasRoom(tenantId)) return undefined;
+    if (this.#count >= this.#most) this.#giveWay();
+    const own = this.#tenants.get(tenantId) ?? { deployments: new Map(), nodes: new Map() };
+    this.#tenants.set(tenantId, own);
+    const series = new Series();
+    own[kind].set(name, series);
+    this.#count += 1;
+    return series;
+  }
+
+  /** The tenant that has most. */
+  #largest(): readonly [TenantId, TenantSeries] | undefined {
+    let most: readonly [TenantId, TenantSeries] | undefined;
+    for (const one of this.#tenants) if (most === undefined || sizeOf(one[1]) > sizeOf(most[1])) most = one;
+    return most;
+  }
+
+  /** For one more of this tenant: also where another has more, which gives way then. */
+  #hasRoom(tenantId: TenantId): boolean {
+    if (this.#count < this.#most) return true;
+    return sizeOf(this.#largest()?.[1]) > sizeOf(this.#tenants.get(tenantId)) + 1;
+  }
+
+  /** The newest of the tenant that has most goes, nodes last. */
+  #giveWay(): void {
+    const [tenantId, own] = this.#largest() ?? [];
+    if (tenantId === undefined || own === undefined) return;
+    const kind: HistoryKind = own.deployments.size > 0 ? 'deployments' : 'nodes';
+    const newest = [...own[kind].keys()].at(-1);
+    if (newest !== undefined) this.#drop(tenantId, kind, newest);
+  }
+
+  #drop(tenantId: TenantId, kind: HistoryKind, name: string): void {
+    const own = this.#tenants.get(tenantId);
+    if (own?.[kind].delete(name) !== true) return;
+    this.#count -= 1;
+    if (sizeOf(own) === 0) this.#tenants.delete(tenantId);
+  }
+
+  #sweep(nowMs: number): void {
+    this.#sweptMs = nowMs;
+    for (const [tenantId, own] of this.#tenants)
+      for (const kind of KINDS)
+        for (const [name, series] of own[kind]) if (series.isOver(nowMs)) this.#drop(tenantId, kind, name);
+  }
+
+  #heard(change: ViewChange): void {
+    switch (change.kind) {
+      case 'deployments':
+      case 'nodes':
+        if (change.after === undefined)
+          this.#drop(change.tenantId, change.kind, segmentsOf(change.kind, change.id)[0]);
+        return;
+      case 'failures':
+        this.#failed(change);
+        return;
+      default:
+    }
+  }
+
+  /** Those that were not there before; of a deployment that was made anew, all are new. */
+  #failed({ tenantId, id, before, after }: ViewChange<'failures'>): void {
+    if (after === undefined || !this.#options.owns(tenantId)) return;
+    const { deploymentId, kept } = after.record;
+    const known = before?.record.deploymentId === deploymentId ? before.record.kept : [];
+    for (const { instance, key, nodeId } of kept) {
+      if (known.some((one) => one.instance === instance && one.key === key)) continue;
+      for (const series of [
+        this.#series(tenantId, 'deployments', segmentsOf('failures', id)[0]),
+        this.#series(tenantId, 'nodes', nodeId),
+      ])
+        if (series !== undefined) series.failures += 1;
+    }
+  }
+}
+
+function sizeOf(own: TenantSeries | undefined): number {
+  return own === undefined ? 0 : own.deployments.size + own.nodes.size;
+}
+
+/** Lets others in when it was at work for a while. */
+function breather(): () => Promise<void> {
+  let sinceMs = performance.now();
+  return async () => {
+    if (performance.now() - sinceMs < SLICE_MS) return;
+    await new Promise(setImmediate);
+    sinceMs = performance.now();
+  };
+}
