@@ -7,7 +7,9 @@ import { type AddressInfo, connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { WebSocket, WebSocketServer } from 'ws';
 import { readConfig } from '../../src/agent/config.ts';
+import { dialer } from '../../src/agent/session/dial.ts';
 import { Pins } from '../../src/agent/session/pins.ts';
 import { reach } from '../../src/agent/session/reach.ts';
 import { makeCertificate, type TestCertificate } from '../support/harness/authority.ts';
@@ -58,7 +60,7 @@ beforeAll(async () => {
   const { cert, key } = certificate;
   const plane = createTlsServer({ cert, key }, (_request, response) => response.end('ok'));
   const other = createTlsServer(selfSigned(['IP:127.0.0.1']), (_request, response) => response.end('ok'));
-  // A name that nothing here resolves: only the proxy knows the way.
+  // By its name, as the certificate has it.
   server = `https://localhost:${await listening(plane)}`;
   impostor = `https://127.0.0.1:${await listening(other)}`;
   proxy = `127.0.0.1:${await listening(connectProxy())}`;
@@ -104,6 +106,32 @@ describe('through a proxy', () => {
       ok: false,
       problem: expect.stringMatching('shows another certificate'),
     });
+  });
+
+  it('a session is a WebSocket over it, with TLS or without', async () => {
+    const way = wayOf('--proxy', `http://user:secret@${proxy}`);
+    const plain = createServer();
+    const secure = createTlsServer({ cert: certificate.cert, key: certificate.key });
+    for (const [made, scheme] of [
+      [plain, 'http'],
+      [secure, 'https'],
+    ] as const) {
+      const sockets = new WebSocketServer({ server: made });
+      sockets.on('connection', (socket) => socket.on('message', (data) => socket.send(data)));
+      const url = new URL(`${scheme}://localhost:${await listening(made)}/agent/v1/session`);
+      const socket = new WebSocket(url.href.replace(/^http/, 'ws'), {
+        createConnection: dialer(url, new Pins(undefined, [], way)),
+      });
+      const echoed = await new Promise<string>((resolve, reject) => {
+        socket.once('error', reject);
+        socket.once('open', () => socket.send('hello'));
+        socket.once('message', (data: Buffer) => resolve(data.toString()));
+      });
+      expect(echoed).toBe('hello');
+      socket.terminate();
+      sockets.close();
+      expect(asked.at(-1)).toBe(url.host);
+    }
   });
 
   it('what it refuses is said in its words, without the password', async () => {
