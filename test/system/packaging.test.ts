@@ -9,6 +9,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -129,6 +130,14 @@ describe('the package', () => {
     copyFileSync(join(ROOT, 'bin/berth'), join(bare, 'berth'));
     chmodSync(join(bare, 'berth'), 0o755);
     expect(() => run(join(bare, 'berth'))).toThrow(/no Node 24 or newer found/);
+    // One that does not start on this machine, as on musl, is passed over for the Node of the machine.
+    for (const arch of ['x64', 'arm64']) {
+      const bundled = join(folder, `bare/node_modules/node-linux-${arch}/bin`);
+      mkdirSync(bundled, { recursive: true });
+      writeFileSync(join(bundled, 'node'), '#!/bin/sh\nexit 127\n', { mode: 0o755 });
+    }
+    symlinkSync(process.execPath, join(old, 'node'));
+    expect(() => run(join(bare, 'berth'))).toThrow(/has neither sources nor a build/);
   });
 
   it('starts a control plane and an agent', async () => {

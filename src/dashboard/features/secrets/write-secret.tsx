@@ -132,7 +132,7 @@ export function WriteSecret({
     <FormDialog
       wide
       title={givenName === undefined ? 'Write a secret' : `Write ${givenNamespace ?? ''}/${givenName}`}
-      note="The document is replaced whole. Values go to the secrets store and can be read back by nobody."
+      note="The document is replaced whole. Values go to the secrets store; no operation reads them back."
       action="Write"
       paths={['namespace', 'name', 'values', 'generate.keys', 'generate']}
       onClose={onClose}
