@@ -15,6 +15,7 @@ import { endIngress, Ingress } from './ingress/ingress.ts';
 import { ChangedFacts } from './session/changed-facts.ts';
 import { ClockSkew } from './session/clock-skew.ts';
 import type { Identity } from './session/identity.ts';
+import type { LogFeed } from '../core/contract/log-feed.ts';
 import { type Log } from './log.ts';
 import { LastOrders } from './last-orders.ts';
 import { ALONE_AFTER_MS, Loop } from './containers/loop.ts';
@@ -63,6 +64,8 @@ export interface AgentOptions {
   readonly cleaning: CleaningSettings;
   readonly version: string;
   readonly log: Log;
+  /** That log, as others read it. */
+  readonly feed: LogFeed;
   readonly onFirstWelcome: (facts: NodeFacts) => void;
   readonly onServers: (servers: readonly string[]) => void;
   readonly onAnchors: (anchors: readonly string[]) => void;
@@ -288,6 +291,7 @@ export class Agent {
         return { publicKey };
       },
       log,
+      feed: options.feed,
     });
   }
 

@@ -12,7 +12,7 @@ import type { CleaningSettings } from './cleaning/cleaner.ts';
 import { SAVED_FLAGS, type SavedSettings } from './saved-settings.ts';
 import { isExempt, parseProxy, type Proxy, type WayOut } from './session/proxy.ts';
 import { VOLUME_ENGINES } from './volumes/names.ts';
-import { LOG_LEVELS, type LogLevel } from './log.ts';
+import { LOG_LEVELS, type LogLevel } from '../core/model/log-level.ts';
 
 export interface AgentConfig {
   /** Empty: as stored. Any of them may be dialled; the first one first. */

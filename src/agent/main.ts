@@ -128,6 +128,7 @@ async function runAgent(config: AgentConfig): Promise<number> {
     ...(config.ingress && { ingress: config.ingress }),
     version: version(),
     log,
+    feed: log.feed,
     onServers: (learnedServers) => tryToKeep({ learnedServers }),
     onAnchors: (anchors) => tryToKeep({ anchors }),
     onCredential: (nodeToken, previousToken) => keep({ nodeToken, previousToken }),

@@ -25,6 +25,7 @@ Commands (berth server COMMAND --help):
   verify               Restore a backup into a temporary store and compare
   restore              Put a backup into an empty data folder, or an empty prefix of etcd
   migrate              Copy the store from SQLite to etcd, or back, and prove that nothing differs
+  logs                 Print its log, over the API, from anywhere (berth server logs --help)
   rescue               Make a platform administrator's token on this machine, when none is left
 
 On first start the platform's tenant and one administrator token are made: from BERTH_BOOTSTRAP_TOKEN when set

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { messageOf } from '../core/model/values.ts';
-import pino from 'pino';
 import { loadConfig } from './config.ts';
 import { helpText } from './help.ts';
-import { lineTime, turnedLines } from './log-lines.ts';
+import { turnedLines } from './log-lines.ts';
 import { ownFiles } from './own-files.ts';
+import { ownLog } from './own-log.ts';
 import { failureOf } from './recovery/failure.ts';
 import { unknownCommand } from './recovery/words.ts';
 import { startServer } from './server.ts';
@@ -34,10 +34,7 @@ async function main(): Promise<void> {
     return;
   }
   const config = loadConfig(args, process.env);
-  const log = pino(
-    { level: config.logLevel, base: { program: 'berth-server' }, timestamp: lineTime },
-    turnedLines(process.stdout.fd),
-  );
+  const { log, feed } = ownLog(config.logLevel, turnedLines(process.stdout.fd));
   const stopping = new AbortController();
   let stop = (): void => {
     stopping.abort();
@@ -49,6 +46,7 @@ async function main(): Promise<void> {
   const server = await startServer({
     config,
     log,
+    feed,
     bootstrapToken: process.env['BERTH_BOOTSTRAP_TOKEN'],
     readFile: (path) => readFileSync(path, 'utf8'),
     signal: stopping.signal,

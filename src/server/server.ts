@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
+import type { LogFeed } from '../core/contract/log-feed.ts';
 import { bootstrap } from './bootstrap.ts';
 import { composeAdmission } from './compose/admission.ts';
 import { composeBackground } from './compose/background.ts';
@@ -20,6 +21,8 @@ const LAST_REQUESTS_MS = 5000;
 export interface ServerInput {
   readonly config: Config;
   readonly log: Logger;
+  /** That log, as others read it. */
+  readonly feed: LogFeed;
   readonly bootstrapToken: string | undefined;
   readonly readFile: (path: string) => string;
   /** Ends the wait for a store that is away. */
@@ -38,6 +41,7 @@ export interface RunningServer {
 export async function startServer({
   config,
   log,
+  feed,
   bootstrapToken,
   readFile,
   signal = new AbortController().signal,
@@ -50,7 +54,11 @@ export async function startServer({
   const admission = composeAdmission(base, controllers);
   let ready = false;
   addGauges(base, background, { ...admission, ready: () => ready });
-  const { app, shares } = composeHttp(base, background, admission, () => ready);
+  const { app, shares } = composeHttp(base, background, admission, {
+    ready: () => ready,
+    feed,
+    bootstrapToken,
+  });
 
   const waiting = (problem: string): void => log.warn({ problem }, 'waiting for the store');
   const load = async (): Promise<void> => {

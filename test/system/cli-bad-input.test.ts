@@ -45,6 +45,12 @@ const ROWS: Readonly<Record<string, Row>> = {
   'context use': { valid: ['nobody'], local: true, missing: 'nobody' },
   'context remove': { valid: ['nobody'], local: true, missing: 'nobody' },
   doctor: { valid: [], local: true },
+  debug: {
+    valid: ['--local', '--to', join(folder, 'debug.tar.gz')],
+    local: true,
+    wrong: [['--for', 'soon'], '--for soon: expected a duration', 2],
+  },
+  'server logs': { valid: [], wrong: [['--level', 'loud'], '--level loud: expected one of', 2] },
   run: {
     valid: ['--image', IMAGE, '--no-wait'],
     wrong: [[IMAGE, '--host', 'shop.example.com', '--host-port', 'web'], 'web', 2],
@@ -147,6 +153,11 @@ const ROWS: Readonly<Record<string, Row>> = {
   'node cordon': { valid: ['nowhere'], missing: 'node_not_found' },
   'node uncordon': { valid: ['nowhere'], missing: 'node_not_found' },
   'node clean': { valid: ['nowhere'], missing: 'node_not_found', wrong: format('nowhere') },
+  'node logs': {
+    valid: ['nowhere'],
+    missing: 'node_not_found',
+    wrong: [['nowhere', '--for', '5m'], '--for says how long to follow', 2],
+  },
   'node rotate-key': { valid: ['nowhere'], missing: 'node_not_found' },
   'volume promote': { valid: ['nothing', 'nowhere'], missing: 'volume_not_found' },
   'node drain': { valid: ['nowhere'], missing: 'node_not_found' },

@@ -1,4 +1,5 @@
 import {
+  AGENT_LOG_FEATURE,
   ANCHORS_FEATURE,
   CHANNELS_FEATURE,
   CLEANING_FEATURE,
@@ -53,6 +54,7 @@ export const AGENT_FEATURES: readonly string[] = [
   PREPARE_FEATURE,
   INSTANCES_FEATURE,
   CLEANING_FEATURE,
+  AGENT_LOG_FEATURE,
 ];
 
 export function nodeFacts(

@@ -19,6 +19,8 @@ import { ExecLeftError, ExecTimeoutError } from '../engine/errors.ts';
 import { INSTANCE_SIGNALS } from '../../core/model/stop.ts';
 import { messageOf, optional } from '../../core/model/values.ts';
 import { type Log } from '../log.ts';
+import type { LogFeed } from '../../core/contract/log-feed.ts';
+import { sendOwnLog } from './own-log.ts';
 import { attach } from './attach.ts';
 import { carryBytes } from './carry-bytes.ts';
 import type { Channel } from './channel.ts';
@@ -51,6 +53,8 @@ export interface StreamSource {
   /** Images that nobody needs are removed, or named. */
   readonly clean: (dryRun: boolean) => Promise<object>;
   readonly log: Log;
+  /** The log of this agent. */
+  readonly feed: LogFeed;
 }
 
 /** The questions of people, answered over the session: a bounded number of each purpose at once, none faster than its reader. */
@@ -141,6 +145,10 @@ export class Streams {
     }
     if (operation.kind === 'clean') {
       await pipe.write({ value: await this.#source.clean(operation.dryRun) });
+      return undefined;
+    }
+    if (operation.kind === 'agent-log') {
+      await sendOwnLog(this.#source.feed, operation, pipe);
       return undefined;
     }
     if (operation.kind === 'mesh-key-renew') {

@@ -1,6 +1,5 @@
 import { type CommandBody, REMOTE_OPTIONS } from '../command.ts';
-import { CHECKS } from '../doctor/checks.ts';
-import type { Finding } from '../doctor/finding.ts';
+import { checked } from '../doctor/lines.ts';
 import { EXIT } from '../exit-code.ts';
 
 const MARK = { good: '✔', bad: '✘', unknown: '·' } as const;
@@ -17,14 +16,8 @@ export const doctor: CommandBody = {
     const { style } = terminal;
     const colours = { good: style.green, bad: style.red, unknown: style.dim };
     let bad = 0;
-    let reachable = true;
-    for (const { name, needsServer, check } of CHECKS) {
-      const finding: Finding =
-        needsServer && !reachable
-          ? { state: 'unknown', text: 'not checked: the control plane cannot be reached' }
-          : await check(session, options);
+    for await (const { name, finding } of checked(session, options)) {
       if (finding.state === 'bad') bad += 1;
-      if (name === 'control plane' && finding.state === 'bad') reachable = false;
       terminal.out(`${colours[finding.state](MARK[finding.state])} ${name.padEnd(16)} ${finding.text}\n`);
       for (const line of finding.advice ?? []) terminal.out(`${' '.repeat(19)}${line}\n`);
     }

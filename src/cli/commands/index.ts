@@ -26,6 +26,18 @@ export const COMMANDS: readonly CommandEntry[] = [
     summary: 'Check what usually goes wrong, and say what to do',
     load: async () => (await import('./doctor.ts')).doctor,
   },
+  {
+    name: 'debug',
+    group: 'Start',
+    summary: 'Make an archive for a bug report, without credentials',
+    load: async () => (await import('./debug.ts')).debug,
+  },
+  {
+    name: 'server',
+    group: 'Start',
+    summary: 'Read the log of a control plane (berth server --help: run one)',
+    load: async () => (await import('./server.ts')).server,
+  },
 
   {
     name: 'run',

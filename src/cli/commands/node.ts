@@ -15,6 +15,7 @@ import { describeNode } from './describe-node.ts';
 import { addCommand } from './node-add.ts';
 import { cleanCommand } from './node-clean.ts';
 import { drainCommand } from './node-drain.ts';
+import { logsCommand } from './node-logs.ts';
 
 const NAME: Parameter = { term: '<name>', description: 'The node.' };
 
@@ -167,6 +168,7 @@ export const node: CommandBody = {
     modeCommand('uncordon', 'Take instances again', 'Ends a cordon or a drain.', 'takes instances again'),
     drainCommand,
     cleanCommand,
+    logsCommand,
     rotateKeyCommand,
     deleteCommand,
   ],

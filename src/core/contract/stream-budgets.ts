@@ -49,6 +49,7 @@ export function purposeOf(operation: StreamOperation): StreamPurpose {
     case 'connect':
       return 'forwards';
     case 'logs':
+    case 'agent-log':
       return operation.follow ? 'followed logs' : 'logs';
     default:
       return 'questions';

@@ -11,7 +11,8 @@ export interface EventSubject {
     | 'Secret'
     | 'Tenant'
     | 'Token'
-    | 'Instance';
+    | 'Instance'
+    | 'ControlPlane';
   readonly name: string;
 }
 

@@ -14,6 +14,7 @@ export type Permission =
   | 'audit.read'
   | 'tenants.manage'
   | 'metrics.read'
+  | 'system.debug'
   | 'node.session'
   | 'node.enrol';
 
@@ -32,7 +33,7 @@ const TENANT_ADMIN: readonly Permission[] = [
 
 /** No role can read a secret value back: there is no permission for it. */
 export const PERMISSIONS: Readonly<Record<Role, readonly Permission[]>> = {
-  'platform-admin': [...TENANT_ADMIN, 'tenants.manage', 'metrics.read'],
+  'platform-admin': [...TENANT_ADMIN, 'tenants.manage', 'metrics.read', 'system.debug'],
   'tenant-admin': TENANT_ADMIN,
   deployer: ['read', 'deploy', 'secrets.read', 'volumes.manage', 'exec'],
   'secret-writer': ['secrets.read', 'secrets.write', 'read'],

@@ -13,6 +13,7 @@ import { SCALING_POLICIES } from './scaling-policies.ts';
 import { SECRETS } from './secrets.ts';
 import { SESSION } from './session.ts';
 import { SETS } from './sets.ts';
+import { SYSTEM } from './system.ts';
 import { TENANTS } from './tenants.ts';
 import { TOKENS } from './tokens.ts';
 import { USAGE_HISTORY } from './usage-history.ts';
@@ -42,4 +43,5 @@ export const OPERATIONS = {
   tenants: TENANTS,
   tokens: TOKENS,
   session: SESSION,
+  system: SYSTEM,
 };

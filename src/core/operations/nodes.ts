@@ -11,7 +11,7 @@ import {
 import { regions } from '../contract/answers/placement.ts';
 import { listOf } from '../contract/answers/field-shapes.ts';
 import { claimBody, nodeBody } from '../contract/node-bodies.ts';
-import { LIST_QUERY } from './queries.ts';
+import { LIST_QUERY, OWN_LOG_QUERY } from './queries.ts';
 import type { RejectionCode } from '../rejections/catalogue.ts';
 import { operation } from './operation.ts';
 
@@ -154,6 +154,23 @@ export const NODES = {
       status: 200,
       description: 'What was removed, and what stays with why. Every removal is told by an event, too.',
       answer: nodeCleaned,
+    },
+  }),
+  logs: operation({
+    method: 'GET',
+    path: '/api/v1/nodes/{name}/logs',
+    summary: "The log of a node's agent",
+    tag: 'Nodes',
+    permission: 'nodes.manage',
+    tenant: 'credential',
+    query: OWN_LOG_QUERY,
+    codes: ['node_not_found', 'agent_unreachable', 'agent_outdated'],
+    lasts: 'always',
+    success: {
+      status: 200,
+      description:
+        'Server-sent events: log (line), gap (how many lines were dropped because they were not read), end (why). Credentials are redacted. Audited.',
+      media: ['text/event-stream'],
     },
   }),
   rotateKey: operation({

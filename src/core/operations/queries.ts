@@ -1,4 +1,5 @@
 import { DURATION } from '../contract/forms.ts';
+import { LOG_LEVELS } from '../model/log-level.ts';
 import type { QueryParameter } from './operation.ts';
 
 type Parameters = Readonly<Record<string, QueryParameter>>;
@@ -80,6 +81,40 @@ export const LOG_QUERY = {
   timestamps: {
     description: 'The time of each line, on the clock of its node, before it.',
     schema: { type: 'boolean', default: false },
+  },
+} as const satisfies Parameters;
+
+/** How long a raised level lasts when nobody says, and at most; as durations and in milliseconds. */
+export const RAISED = { usual: '10m', usualMs: 600_000, most: '1h', mostMs: 3_600_000 } as const;
+/** As many lines as a control plane keeps. */
+export const MAX_OWN_TAIL = 5_000;
+
+/** Of the log of Berth itself: a control plane, or an agent. */
+export const OWN_LOG_QUERY = {
+  follow: {
+    description: 'Go on with lines that come, for the time that `for` says.',
+    schema: { type: 'boolean', default: false },
+  },
+  level: {
+    description:
+      'Lines of this level and above. Below the configured level it is raised for this reader alone, and only while it follows.',
+    schema: { type: 'string', enum: LOG_LEVELS, default: 'info' },
+  },
+  for: {
+    description: `How long it is followed, e.g. 10m; at most ${RAISED.most}.`,
+    schema: { type: 'string', ...DURATION, default: RAISED.usual },
+  },
+  tail: {
+    description: 'Lines from before, from the end; those of the configured level are kept.',
+    schema: { type: 'integer', minimum: 0, maximum: MAX_OWN_TAIL, default: 100 },
+  },
+} as const satisfies Parameters;
+
+export const MEMBER = {
+  member: {
+    description:
+      'Of several control planes on one store: the name of its machine, or its id; absent: the one that answers.',
+    schema: { type: 'string' },
   },
 } as const satisfies Parameters;
 

@@ -88,6 +88,9 @@ export const SEAL_FEATURE = 'volume_seal';
 /** Feature of an agent that removes images that nobody needs, when it is asked to. */
 export const CLEANING_FEATURE = 'cleaning';
 
+/** Feature of an agent that lets its own log be read. */
+export const AGENT_LOG_FEATURE = 'agent_log';
+
 /** Feature of an agent that fetches images before a volume comes with what runs from it (`prepare`). */
 export const PREPARE_FEATURE = 'volume_prepare';
 

@@ -2,7 +2,8 @@ import type { NodeName, TenantId } from '../model/ids.ts';
 import { streamEndFields, streamItemFields, usageFields } from './agent-messages.ts';
 import { branded, listOf, type Message, message, optional } from '../schema/message-shape.ts';
 import { streamOperation } from './server-messages.ts';
-import { flag, integer, serverText } from './field-shapes.ts';
+import { LOG_LEVELS } from '../model/log-level.ts';
+import { count, flag, integer, serverText } from './field-shapes.ts';
 
 /** What control planes of one store say to each other, beside what they read in it. */
 const tenantId = branded<TenantId>()(serverText);
@@ -24,6 +25,20 @@ export const peerStreamLine = message({
   fits: ({ item, end }) => (item === undefined) !== (end === undefined),
 });
 export type PeerStreamLine = Message<typeof peerStreamLine>;
+
+/** What is asked of a control plane about itself; the answer is a stream of server-sent events that is passed on as it is. */
+export const systemQuestion = message({
+  type: 'choice',
+  by: 'kind',
+  of: {
+    log: {
+      type: 'object',
+      fields: { follow: flag, level: { type: 'string', values: LOG_LEVELS }, tail: count, forMs: count },
+    },
+    debug: { type: 'object', fields: { forMs: count, profile: flag } },
+  },
+});
+export type SystemQuestion = Message<typeof systemQuestion>;
 
 export const peerQuestion = message({
   type: 'choice',

@@ -1,3 +1,4 @@
+import { LOG_LEVELS } from '../model/log-level.ts';
 import type { OwnerName } from '../model/owner.ts';
 import { absent, branded, listOf, type Message, message, optional } from '../schema/message-shape.ts';
 import { count, flag, integer, name, serverText, serverTextMap } from './field-shapes.ts';
@@ -377,6 +378,11 @@ export const streamOperation = message({
     'mesh-key-renew': { type: 'object', fields: {} },
     /** Remove images that nobody needs, or say which: one value, a `NodeCleaning`. Only to agents that say they know it. */
     clean: { type: 'object', fields: { dryRun: flag } },
+    /** The agent's own log: what it kept, then with `follow` what comes. Text; `{dropped}` where lines were not read in time. As above. */
+    'agent-log': {
+      type: 'object',
+      fields: { follow: flag, level: { type: 'string', values: LOG_LEVELS }, tail: count, forMs: count },
+    },
     /** What the primary of a volume holds at this moment: one value, a `VolumeMeasurement`. */
     'volume-measure': { type: 'object', fields: { volumeId: name } },
     /**

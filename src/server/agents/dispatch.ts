@@ -413,6 +413,14 @@ export class Dispatch {
     return this.#sessions.lastSeenAt(tenantId, node);
   }
 
+  /** Of a session with this very process. */
+  sessionState(tenantId: TenantId, node: string) {
+    const session = this.#sessions.of(tenantId, node);
+    if (session === undefined) return undefined;
+    const { identity, generation, streams, resolving, engineProblem } = session;
+    return { epoch: identity.epoch, generation, streams: streams.size, resolving, engineProblem };
+  }
+
   connected(tenantId: TenantId, node: string): boolean {
     return (
       this.#sessions.of(tenantId, node) !== undefined || this.#others?.connected(tenantId, node) === true

@@ -208,7 +208,11 @@ function deliver(
       { requestId: request.id, method: route.method, path: route.path, status, ...announcedIn(result.body) },
       'accepted',
     );
-  }
+  } else if (context.options.log.isLevelEnabled('debug'))
+    context.options.log.debug(
+      { requestId: request.id, path: route.path, status, ms: performance.now() - start },
+      'read',
+    );
   const headers = reply.hasHeader(STALE) ? { ...result.headers, [STALE]: 'true' } : result.headers;
   send(reply, result.status, result.body, headers);
   if (principal !== undefined) context.unread.follow(reply.raw, principal);

@@ -30,6 +30,7 @@ export function alone(store: Store, format: StoreFormat): Cluster {
     usage: async () => [],
     scalingView: (own, tenantId, deployment) => own.scalingView(tenantId, deployment),
     history: async () => ({ parts: [], isPartial: false }),
+    askSystem: async () => 'there is no other control plane',
     renewed: async () => undefined,
     status: () => ({}),
   };

@@ -1,5 +1,10 @@
 import type { Duplex } from 'node:stream';
-import type { CopyAges, HistoryParts, HistoryQuestion } from '../../core/protocol/peer-messages.ts';
+import type {
+  CopyAges,
+  HistoryParts,
+  HistoryQuestion,
+  SystemQuestion,
+} from '../../core/protocol/peer-messages.ts';
 import type { NodeName, TenantId } from '../../core/model/ids.ts';
 import type { ScalingView } from '../../core/model/scaling.ts';
 import type { StoreLineage } from '../agents/assignments/store-lineage.ts';
@@ -7,7 +12,7 @@ import type { OtherControlPlanes } from '../agents/dispatch.ts';
 import type { AgedUsage } from '../runtime/measurements.ts';
 import type { Guard } from '../store/kv.ts';
 import type { Store } from '../store/store.ts';
-import type { PeerEndpoint, PeerEndpointOptions } from './peer-endpoint.ts';
+import type { PeerEndpoint, PeerEndpointOptions, SystemStream } from './peer-endpoint.ts';
 import type { ShardListener } from './shards.ts';
 
 export interface OwnAddress {
@@ -95,6 +100,8 @@ export interface Cluster {
   ): ScalingView | undefined | Promise<ScalingView | undefined>;
   /** What the others know of the history. */
   history(question: HistoryQuestion): Promise<HistoryParts>;
+  /** Another control plane about itself; a text: why not now. */
+  askSystem(member: string, question: SystemQuestion): Promise<SystemStream | string>;
   /** A renewed certificate (PEM) that is shown from now on. */
   renewed(certificate: string): Promise<void>;
   status(): Record<string, unknown>;

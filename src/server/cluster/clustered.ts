@@ -1,6 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import type { Duplex } from 'node:stream';
-import type { CopyAges, HistoryParts, HistoryQuestion } from '../../core/protocol/peer-messages.ts';
+import type {
+  CopyAges,
+  HistoryParts,
+  HistoryQuestion,
+  SystemQuestion,
+} from '../../core/protocol/peer-messages.ts';
 import type { NodeName, TenantId } from '../../core/model/ids.ts';
 import type { ScalingView } from '../../core/model/scaling.ts';
 import type { Clock } from '../clock.ts';
@@ -17,9 +22,9 @@ import { Isolation } from './isolation.ts';
 import { Membership } from './membership.ts';
 import { certificateDigest, ownRecord } from './own-record.ts';
 import { OwnedStore } from './owned-store.ts';
-import { PeerEndpoint, type PeerEndpointOptions } from './peer-endpoint.ts';
+import { PeerEndpoint, type PeerEndpointOptions, type SystemStream } from './peer-endpoint.ts';
 import { PeerProofs, PROOF_FORM } from './peer-proof.ts';
-import { PEER_QUESTION_PATH, PEER_STREAM_PATH } from './peer-protocol.ts';
+import { PEER_QUESTION_PATH, PEER_STREAM_PATH, PEER_SYSTEM_PATH } from './peer-protocol.ts';
 import { Peers } from './peers.ts';
 import { runningControlPlanes } from './running.ts';
 import { shardOf } from './shard-map.ts';
@@ -45,7 +50,7 @@ export interface ClusteredOptions {
 export class Clustered implements Cluster {
   readonly id = `cp_${randomBytes(8).toString('hex')}`;
   readonly repeatsLeases = false;
-  readonly paths = [PEER_STREAM_PATH, PEER_QUESTION_PATH];
+  readonly paths = [PEER_STREAM_PATH, PEER_QUESTION_PATH, PEER_SYSTEM_PATH];
   readonly forControllers: ForControllers;
   readonly forDispatch: { readonly others: Peers };
   readonly forApi: { readonly fresh: () => Promise<boolean> };
@@ -176,6 +181,7 @@ export class Clustered implements Cluster {
     });
     return {
       [PEER_STREAM_PATH]: (...asked: Parameters<PeerEndpoint['stream']>) => endpoint.stream(...asked),
+      [PEER_SYSTEM_PATH]: (...asked: Parameters<PeerEndpoint['system']>) => endpoint.system(...asked),
       [PEER_QUESTION_PATH]: (...asked: Parameters<PeerEndpoint['question']>) => endpoint.question(...asked),
     };
   }
@@ -211,6 +217,10 @@ export class Clustered implements Cluster {
     const session = this.#options.store.forTenant(tenantId).get('node-sessions', id)?.record;
     if (session === undefined || session.controlPlane === this.id) return undefined;
     return this.#peers.ask(session.controlPlane, { kind: 'copies', tenantId, node });
+  }
+
+  askSystem(member: string, question: SystemQuestion): Promise<SystemStream | string> {
+    return this.#peers.system(member, question);
   }
 
   /** Others believe what is written down. */

@@ -9,6 +9,8 @@ import {
   type PeerStreamLine,
   peerQuestion,
   peerStreamRequest,
+  type SystemQuestion,
+  systemQuestion,
 } from '../../core/protocol/peer-messages.ts';
 import { frameReader } from '../../core/schema/read-message.ts';
 import type { NodeName, TenantId } from '../../core/model/ids.ts';
@@ -24,11 +26,22 @@ export interface PeerEndpointOptions {
   readonly storeAnswers: () => Promise<boolean>;
   /** Told of the connection of a control plane that proved itself: it is none of anybody's. */
   readonly onProven: (socket: Socket) => void;
+  /** What this process says of itself; a text: why not now. */
+  readonly openSystem: (question: SystemQuestion) => SystemStream | string;
   readonly copyAges: (tenantId: TenantId, node: NodeName) => readonly CopyAges[];
   readonly scalingView: (tenantId: TenantId, deployment: string) => ScalingView | undefined;
   readonly history: (question: HistoryQuestion) => PeerAnswer<'history'>;
 }
 
+/** Server-sent events; `write` answers false when the reader is slow, and then `drained` is awaited. */
+export interface SystemSink {
+  write(piece: string | Uint8Array): boolean;
+  drained(): Promise<void>;
+  readonly signal: AbortSignal;
+}
+export type SystemStream = (sink: SystemSink) => Promise<void>;
+
+const readSystemQuestion = frameReader(systemQuestion);
 const readStreamRequest = frameReader(peerStreamRequest);
 const readQuestion = frameReader(peerQuestion);
 
@@ -57,6 +70,31 @@ export class PeerEndpoint {
       await drained(response);
     }
     write(response, { end: stream.end ?? {} });
+    response.end();
+  }
+
+  /** A reason is answered with 409, as text. */
+  async system(proof: string | undefined, request: ProvenRequest, response: ServerResponse): Promise<void> {
+    const asked = this.#asked(proof, request, response, readSystemQuestion);
+    if (asked === undefined) {
+      notHere(response);
+      return;
+    }
+    const stream = this.#options.openSystem(asked);
+    if (typeof stream === 'string') {
+      response.writeHead(409, { 'content-type': 'text/plain; charset=utf-8' }).end(stream);
+      return;
+    }
+    const gone = new AbortController();
+    response.on('error', () => undefined);
+    response.once('close', () => gone.abort());
+    response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
+    response.flushHeaders();
+    await stream({
+      write: (piece) => response.write(piece),
+      drained: () => (response.writableNeedDrain ? drained(response) : Promise.resolve()),
+      signal: gone.signal,
+    });
     response.end();
   }
 

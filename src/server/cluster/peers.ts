@@ -10,6 +10,7 @@ import {
   type PeerStreamRequest,
   peerAnswers,
   peerStreamLine,
+  type SystemQuestion,
 } from '../../core/protocol/peer-messages.ts';
 import { frameReader } from '../../core/schema/read-message.ts';
 import type { TenantId } from '../../core/model/ids.ts';
@@ -22,8 +23,9 @@ import type { Store } from '../store/store.ts';
 import { askPeer } from './peer-dial.ts';
 import { proxyUpgrade } from './proxy-upgrade.ts';
 import { shardOf } from './shard-map.ts';
+import type { SystemStream } from './peer-endpoint.ts';
 import { prove } from './peer-proof.ts';
-import { PEER_METHOD, PEER_QUESTION_PATH, PEER_STREAM_PATH } from './peer-protocol.ts';
+import { PEER_METHOD, PEER_QUESTION_PATH, PEER_STREAM_PATH, PEER_SYSTEM_PATH } from './peer-protocol.ts';
 
 const QUESTION_MS = 3000;
 /** No chart is kept waiting longer. */
@@ -135,6 +137,40 @@ export class Peers implements OtherControlPlanes {
       return frameReader(peerAnswers[question.kind])(text);
     } catch {
       return undefined;
+    }
+  }
+
+  /** The stream of another control plane, as it comes; a text: why there is none. It ends there when it is left here. */
+  async system(id: string, question: SystemQuestion): Promise<SystemStream | string> {
+    const record = this.#store.getGlobal('control-planes', id)?.record;
+    if (record === undefined) return 'it is gone';
+    const gone = new AbortController();
+    const body = JSON.stringify(question);
+    try {
+      const late = setTimeout(() => gone.abort(new Error('it does not answer')), QUESTION_MS);
+      const answer = await this.#send({ id, record }, { path: PEER_SYSTEM_PATH, body, signal: gone.signal });
+      clearTimeout(late);
+      if (answer.statusCode === 404) return 'it is of an older release, which cannot do this';
+      if (answer.statusCode !== 200) {
+        let why = '';
+        for await (const piece of answer.setEncoding('utf8')) why += String(piece);
+        return why;
+      }
+      return async (sink) => {
+        const leave = (): void => gone.abort();
+        sink.signal.addEventListener('abort', leave, { once: true });
+        const without = this.#whileThere(id, leave);
+        try {
+          for await (const piece of answer) if (!sink.write(piece)) await sink.drained();
+        } catch {
+          // Its reader is told by the end that came too early.
+        } finally {
+          without();
+          leave();
+        }
+      };
+    } catch (error) {
+      return messageOf(error);
     }
   }
 

@@ -17,6 +17,7 @@ function composeControllers(
   agents: { readonly dispatch: Dispatch },
 ) {
   const { config, log, clock, ids, journal, clusters, auditFiles, measurements } = base;
+  const metrics = base.metrics.controllers();
   return createControllers({
     ...base.cluster.forControllers,
     clock,
@@ -25,7 +26,13 @@ function composeControllers(
     journal,
     clusters,
     hashSpec: specHash,
-    metrics: base.metrics.controllers(),
+    metrics: {
+      ...metrics,
+      reconciled: (controller, seconds) => {
+        metrics.reconciled(controller, seconds);
+        if (log.isLevelEnabled('debug')) log.debug({ controller, ms: seconds * 1000 }, 'reconciled');
+      },
+    },
     log: (problem, details) => log.warn(details, problem),
     controlPlaneNode: nodeName(config.nodeName),
     parseSchedule,

@@ -38,7 +38,11 @@ export async function composeBase(config: Config, log: Logger, readFile: (path: 
   const ids = createIds(clock);
   const tokenKey = readOrCreateKey(config.tokenKeyFile);
   const metrics = new Metrics();
-  const opened = await composeStore(config, log, readFile, metrics.store());
+  const committed = metrics.store();
+  const opened = await composeStore(config, log, readFile, (result, seconds) => {
+    committed(result, seconds);
+    if (log.isLevelEnabled('debug')) log.debug({ result, ms: seconds * 1000 }, 'commit');
+  });
   const { kv, view, store, format } = opened;
   const cluster = composeCluster(config, log, { store, format, clock, tokenKey });
   const secrets = await openSecrets({

@@ -14,6 +14,9 @@ import { openapiDocument } from '../api/openapi.ts';
 import { addPeerPaths } from '../api/peer-paths.ts';
 import { addPublicPaths, metricsRefusal } from '../api/public.ts';
 import { apiRoutes } from '../api/routes/index.ts';
+import type { SystemQuestions } from '../api/routes/system.ts';
+import type { LogFeed } from '../../core/contract/log-feed.ts';
+import { composeDiagnostics } from './diagnostics.ts';
 import type { ApiOptions } from '../api/api-context.ts';
 import { routeUpgrade } from '../api/sockets.ts';
 import { reloadCertificate } from '../api/tls.ts';
@@ -49,12 +52,13 @@ function composeRoutes(
   { config, clock, cluster, history, tokenKey, readFile }: Base,
   { controllers, dispatch, baseUrl }: Background,
   admission: Admission,
-  sessions: Parameters<typeof apiRoutes>[0]['sessions'],
+  { sessions, questions }: Pick<Parameters<typeof apiRoutes>[0], 'sessions' | 'questions'>,
 ) {
   return apiRoutes({
     admission,
     tokenKey,
     sessions,
+    questions,
     dispatch,
     volumeLeaseMs: config.volumeLeaseMs,
     scalingViews: (tenantId, deployment) => cluster.scalingView(controllers, tenantId, deployment),
@@ -66,8 +70,20 @@ function composeRoutes(
   });
 }
 
-/** Everything that is reached over HTTP. `ready`: false until the store has been read. */
-export function composeHttp(base: Base, background: Background, admission: Admission, ready: () => boolean) {
+interface HttpParts {
+  /** False until the store has been read. */
+  readonly ready: () => boolean;
+  readonly feed: LogFeed;
+  readonly bootstrapToken: string | undefined;
+}
+
+/** Everything that is reached over HTTP. */
+export function composeHttp(
+  base: Base,
+  background: Background,
+  admission: Admission,
+  { ready, feed, bootstrapToken }: HttpParts,
+) {
   const { config, log, kv, heap, cluster, secrets, access, ids, metrics, auditFiles, readFile } = base;
   const { controllers, dispatch } = background;
   const shares = composeShares(base);
@@ -76,7 +92,20 @@ export function composeHttp(base: Base, background: Background, admission: Admis
     secure: config.tls !== undefined || config.baseUrl?.startsWith('https:') === true,
   };
   const dashboard = createDashboard();
-  const routes = composeRoutes(base, background, admission, sessions);
+  const health = createHealth({
+    version: VERSION,
+    store: () => kv.status(),
+    secrets: () => secrets.store.status(),
+    controllers: () => ({ ...controllers.status(), ...cluster.status() }),
+  });
+  const diagnostics = composeDiagnostics(base, background, { feed, bootstrapToken }, health);
+  const questions: SystemQuestions = {
+    self: cluster.id,
+    nodeName: config.nodeName,
+    ask: (question, member) =>
+      member === undefined ? diagnostics.open(question) : cluster.askSystem(member, question),
+  };
+  const routes = composeRoutes(base, background, admission, { sessions, questions });
   const api: ApiOptions = {
     access,
     sessions,
@@ -99,12 +128,7 @@ export function composeHttp(base: Base, background: Background, admission: Admis
   // As bytes, made for the first reader: those that take their time share them.
   let openapi: Buffer | undefined;
   addPublicPaths(app, {
-    health: createHealth({
-      version: VERSION,
-      store: () => kv.status(),
-      secrets: () => secrets.store.status(),
-      controllers: () => ({ ...controllers.status(), ...cluster.status() }),
-    }),
+    health,
     ready,
     metrics,
     ...(config.metricsOpen ? {} : { mayReadMetrics: (header) => metricsRefusal(access, header) }),
@@ -125,6 +149,7 @@ export function composeHttp(base: Base, background: Background, admission: Admis
       copyAges,
       onProven,
       history: (question) => answerHistory(history, question),
+      openSystem: (question) => diagnostics.open(question),
     }),
     log,
   );

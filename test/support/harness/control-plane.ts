@@ -2,8 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import pino from 'pino';
 import { loadConfig } from '../../../src/server/config.ts';
+import { type OwnLog, ownLog } from '../../../src/server/own-log.ts';
 import { startServer } from '../../../src/server/server.ts';
 import type { Store } from '../../../src/server/store/store.ts';
 import { assertDocumented } from '../answer-judge.ts';
@@ -15,6 +15,8 @@ export interface ControlPlane {
   readonly url: string;
   readonly store: Store;
   readonly admin: Caller;
+  readonly log: OwnLog['log'];
+  readonly feed: OwnLog['feed'];
   as(token: string): Caller;
   /** A new tenant with an administrator. */
   tenant(slug: string): Promise<{ readonly id: string; readonly call: Caller; readonly token: string }>;
@@ -36,9 +38,10 @@ export async function startControlPlane(
       ...environment,
     },
   );
+  const own = ownLog(config.logLevel, { write: () => undefined });
   const server = await startServer({
     config,
-    log: pino({ level: 'silent' }),
+    ...own,
     bootstrapToken: BOOTSTRAP,
     readFile: (path) => readFileSync(path, 'utf8'),
   });
@@ -47,6 +50,7 @@ export async function startControlPlane(
   return {
     url: server.url,
     store: server.store,
+    ...own,
     admin,
     as,
     tenant: async (slug) => {

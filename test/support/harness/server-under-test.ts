@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
-import pino from 'pino';
+import { ownLog } from '../../../src/server/own-log.ts';
 import { stringify } from 'yaml';
 import type { TenantId, TokenId } from '../../../src/core/model/ids.ts';
 import { type Role, ROLES, type TokenKind, type TokenRecord } from '../../../src/core/model/tenant.ts';
@@ -111,10 +111,11 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
   });
   const config = loadConfig(['--config', file], {});
   const logs: string[] = [];
-  const log = pino({ level: config.logLevel }, { write: (line: string) => void logs.push(line) });
+  const { log, feed } = ownLog(config.logLevel, { write: (line: string) => void logs.push(line) });
   const server = await startServer({
     config,
     log,
+    feed,
     bootstrapToken: ADMIN_TOKEN,
     readFile: (path) => readFileSync(path, 'utf8'),
   });

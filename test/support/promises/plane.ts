@@ -240,6 +240,7 @@ export class Plane {
       dispatch: this.#dispatch(),
       volumeLeaseMs: 15_000,
       scalingViews: (tenantId, deployment) => this.controllers.scalingView(tenantId, deployment),
+      questions: { self: undefined, nodeName: 'cp', ask: () => 'not here' },
       joinAddress: () => ({ baseUrl: 'http://berth.test' }),
       histories: {
         own: { part: () => undefined },

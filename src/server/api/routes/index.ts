@@ -28,6 +28,7 @@ import { sessionRoutes } from './session.ts';
 import { setRoutes } from './sets.ts';
 import { snapshotRoutes } from './snapshots.ts';
 import { type Histories, usageHistoryRoutes } from './usage-history.ts';
+import { type SystemQuestions, systemRoutes } from './system.ts';
 import { volumeRoutes } from './volumes.ts';
 
 export interface RouteDependencies {
@@ -40,6 +41,7 @@ export interface RouteDependencies {
   readonly joinAddress: (request: RouteRequest) => JoinAddress;
   readonly scalingViews: ScalingViews;
   readonly histories: Histories;
+  readonly questions: SystemQuestions;
 }
 
 /** Every route under /api/v1, one list. */
@@ -52,6 +54,7 @@ export function apiRoutes({
   joinAddress,
   scalingViews,
   histories,
+  questions,
 }: RouteDependencies): readonly Route[] {
   const nodes: NodeAdmission = {
     admission,
@@ -98,5 +101,6 @@ export function apiRoutes({
     }),
     ...accessRoutes(admission, tokenKey),
     ...sessionRoutes(admission, tokenKey, sessions),
+    ...systemRoutes(admission, questions),
   ];
 }

@@ -15,6 +15,7 @@ import { guardedReply, plainReply } from '../write-reply.ts';
 import { readContainers } from './agent-answers.ts';
 import { cleanNode } from './node-clean.ts';
 import { rotateKey } from './node-key.ts';
+import { readAgentLog } from './node-logs.ts';
 
 const asRegions = exactly<AnswerOf<typeof SCHEDULER.readRegions>>();
 
@@ -47,6 +48,7 @@ function readRoutes(nodes: NodeAdmission, dispatch: Dispatch): Route[] {
       };
     }),
     serve(NODES.clean, (request) => cleanNode(nodes, dispatch, request)),
+    serve(NODES.logs, (request) => readAgentLog(nodes, dispatch, request)),
     serve(NODES.rotateKey, (request) => rotateKey(nodes, dispatch, request)),
     serve(NODES.listContainers, (request) => {
       const name = nameOf(request);

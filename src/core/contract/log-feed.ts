@@ -1,0 +1,136 @@
+import { LOG_LEVELS, type LogLevel } from '../model/log-level.ts';
+
+/** Most that is kept of the log, and for one reader who does not read. */
+export interface FeedBounds {
+  readonly lines: number;
+  readonly bytes: number;
+  readonly readerBytes: number;
+  readonly readers: number;
+}
+
+/** Lines since the last take, and how many before them were dropped because the reader was slow. */
+export interface FeedBatch {
+  readonly dropped: number;
+  readonly lines: readonly string[];
+}
+
+/** One reader of the log: what it has not taken waits within a bound, and what does not fit is counted. */
+export class LogReader {
+  readonly level: LogLevel;
+  readonly #mostBytes: number;
+  readonly #leave: () => void;
+  #lines: string[] = [];
+  #bytes = 0;
+  #dropped = 0;
+  #wake: (() => void) | undefined;
+  #closed = false;
+
+  constructor(level: LogLevel, mostBytes: number, leave: () => void) {
+    this.level = level;
+    this.#mostBytes = mostBytes;
+    this.#leave = leave;
+  }
+
+  offer(line: string): void {
+    // A gap is said once, where it is: after the first line that is lost nothing is kept until the reader has caught up.
+    if (this.#dropped > 0 || this.#bytes + line.length > this.#mostBytes) this.#dropped += 1;
+    else {
+      this.#lines.push(line);
+      this.#bytes += line.length;
+    }
+    this.#wake?.();
+  }
+
+  /** Waits for lines; undefined once it is closed and everything was taken. Lines of the batch came before those that were dropped. */
+  async take(): Promise<FeedBatch | undefined> {
+    while (this.#lines.length === 0 && this.#dropped === 0 && !this.#closed)
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    this.#wake = undefined;
+    if (this.#lines.length === 0 && this.#dropped === 0) return undefined;
+    const batch = { lines: this.#lines, dropped: this.#dropped };
+    this.#lines = [];
+    this.#bytes = 0;
+    this.#dropped = 0;
+    return batch;
+  }
+
+  /** The level goes back to what it was, unless another reader wants it. */
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#leave();
+    this.#wake?.();
+  }
+}
+
+/**
+ * The log of a program as others read it while it runs: its last lines, and those that come. What a reader asks for beyond the configured
+ * level goes to that reader alone, for as long as it reads: the program's own log and the kept lines stay at the configured level.
+ */
+export class LogFeed {
+  readonly #usual: number;
+  readonly #bounds: FeedBounds;
+  readonly #readers = new Set<LogReader>();
+  readonly #onLowest: (level: LogLevel | undefined) => void;
+  #kept: { readonly at: number; readonly line: string }[] = [];
+  #first = 0;
+  #keptBytes = 0;
+
+  /** `usual`: the configured level; undefined: the program logs nothing. `onLowest` is told what the readers want, undefined: none. */
+  constructor(
+    usual: LogLevel | undefined,
+    bounds: FeedBounds,
+    onLowest: (level: LogLevel | undefined) => void,
+  ) {
+    this.#usual = usual === undefined ? LOG_LEVELS.length : LOG_LEVELS.indexOf(usual);
+    this.#bounds = bounds;
+    this.#onLowest = onLowest;
+  }
+
+  /** True: the line belongs to the program's own log. */
+  add(level: LogLevel, line: string): boolean {
+    const at = LOG_LEVELS.indexOf(level);
+    for (const reader of this.#readers) if (at >= LOG_LEVELS.indexOf(reader.level)) reader.offer(line);
+    if (at < this.#usual) return false;
+    this.#keep(at, line);
+    return true;
+  }
+
+  /** The newest lines that were kept, of this level or above, oldest first. Below the configured level none is kept. */
+  tail(most: number, level: LogLevel = 'debug'): readonly string[] {
+    const least = LOG_LEVELS.indexOf(level);
+    const held = this.#kept.slice(this.#first).filter(({ at }) => at >= least);
+    return held.slice(Math.max(0, held.length - most)).map(({ line }) => line);
+  }
+
+  /** Undefined: there are as many readers as there may be. */
+  follow(level: LogLevel): LogReader | undefined {
+    if (this.#readers.size >= this.#bounds.readers) return undefined;
+    const reader = new LogReader(level, this.#bounds.readerBytes, () => {
+      this.#readers.delete(reader);
+      this.#tell();
+    });
+    this.#readers.add(reader);
+    this.#tell();
+    return reader;
+  }
+
+  #tell(): void {
+    this.#onLowest(LOG_LEVELS.find((level) => [...this.#readers].some((reader) => reader.level === level)));
+  }
+
+  #keep(at: number, line: string): void {
+    const { lines, bytes } = this.#bounds;
+    this.#kept.push({ at, line });
+    this.#keptBytes += line.length;
+    while (this.#kept.length - this.#first > lines || this.#keptBytes > bytes) {
+      this.#keptBytes -= this.#kept[this.#first]?.line.length ?? 0;
+      this.#first += 1;
+    }
+    if (this.#first < lines) return;
+    this.#kept = this.#kept.slice(this.#first);
+    this.#first = 0;
+  }
+}
