@@ -28,6 +28,8 @@ export type ImagePolicy = AnsweredBy<'GET /api/v1/tenants/{tenant}/image-policy'
 };
 export type SecretConsumer = Answered<ItemOf<'GET /api/v1/secrets/resources/{name}/consumers'>>;
 export type Token = Answered<ItemOf<'GET /api/v1/tokens'>>;
+export type Webhook = AnsweredBy<'GET /api/v1/webhooks/{name}'>;
+export type DeadLetter = Answered<ItemOf<'GET /api/v1/webhooks/{name}/dead-letters'>>;
 export type Volume = AnsweredBy<'GET /api/v1/dvm/volumes/{id}'>;
 export type VolumeCopy = NonNullable<Volume['replicas']>[number];
 export type VolumeWritten = AnsweredBy<'POST /api/v1/dvm/volumes'>;

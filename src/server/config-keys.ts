@@ -198,6 +198,19 @@ export const CONFIG_KEYS = [
     description: 'Registries with public addresses that are accessed over plain HTTP.',
   },
   {
+    path: 'webhooks.allowPrivate',
+    type: 'strings',
+    default: [],
+    description:
+      'Receivers of webhooks that may have private addresses: host:port, host alone for its ports 80, 443 and 5000, or host:* for nearly all; with http:// for plain HTTP.',
+  },
+  {
+    path: 'webhooks.insecure',
+    type: 'strings',
+    default: [],
+    description: 'Receivers of webhooks with public addresses that are called over plain HTTP.',
+  },
+  {
     path: 'reservedNames',
     type: 'strings',
     default: ['etcd', 'berth-etcd'],

@@ -290,6 +290,7 @@ export interface Config {
     };
   };
   readonly registries: { readonly allowPrivate: readonly string[]; readonly insecure: readonly string[] };
+  readonly webhooks: { readonly allowPrivate: readonly string[]; readonly insecure: readonly string[] };
   readonly reservedNames: readonly string[];
   readonly maxReplicasPerDeployment: number;
   readonly limits: {
@@ -535,6 +536,10 @@ export function loadConfig(args: readonly string[], environment: NodeJS.ProcessE
     registries: {
       allowPrivate: setting('registries.allowPrivate'),
       insecure: setting('registries.insecure'),
+    },
+    webhooks: {
+      allowPrivate: setting('webhooks.allowPrivate'),
+      insecure: setting('webhooks.insecure'),
     },
     reservedNames: setting('reservedNames'),
     maxReplicasPerDeployment: setting('maxReplicasPerDeployment'),

@@ -124,6 +124,7 @@ export async function startServer({
       base.clusters.close();
       view.close();
       base.dialer.close();
+      base.hooksDialer.close();
       await secrets.store.close();
       await base.auditFiles.close();
       await kv.close();

@@ -67,6 +67,15 @@ async function openShop(stage: Stage): Promise<void> {
     [DEPLOYMENTS, { ...pg, image: stage.image }],
     ['/api/v1/jobs', { kind: 'Job', name: 'nightly-report', image: stage.image }],
     ['/api/v1/networks', { name: 'backend', nodeId: 'berlin-1' }],
+    [
+      '/api/v1/webhooks',
+      {
+        name: 'alerts',
+        url: 'https://hooks.example.com/berth',
+        signing: { vault_path: 'resources/hooks' },
+        paused: true,
+      },
+    ],
     ['/api/v1/dvm/volumes', { name: 'pg-data', class: 'ephemeral', type: 'volume', sizeBytes: 2 ** 20 }],
   ];
   await stage.call('PUT', '/api/v1/secrets/resources/database', {

@@ -173,6 +173,18 @@ const ROWS: Readonly<Record<string, Row>> = {
   'network list': { valid: [], wrong: format() },
   'network get': { valid: ['back'], missing: 'network_not_found', wrong: format('back') },
   'network delete': { valid: ['back', '-y'], missing: 'network_not_found' },
+  'webhook list': { valid: [], wrong: format() },
+  'webhook get': { valid: ['alerts'], missing: 'webhook_not_found', wrong: format('alerts') },
+  'webhook create': {
+    valid: ['alerts', '--url', 'http://127.0.0.1/', '--signing-key', 'resources/hooks'],
+    missing: 'webhook_invalid',
+    wrong: [['alerts', '--url', 'https://example.com/'], '--signing-key', 2],
+  },
+  'webhook pause': { valid: ['alerts'], missing: 'webhook_not_found' },
+  'webhook resume': { valid: ['alerts'], missing: 'webhook_not_found' },
+  'webhook dead-letters': { valid: ['alerts'], missing: 'webhook_not_found', wrong: format('alerts') },
+  'webhook redeliver': { valid: ['alerts'], missing: 'webhook_not_found' },
+  'webhook delete': { valid: ['alerts', '-y'], missing: 'webhook_not_found' },
   'volume list': { valid: [], wrong: format() },
   'volume get': { valid: ['data'], missing: 'volume_not_found', wrong: format('data') },
   'volume create': {

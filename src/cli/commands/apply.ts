@@ -32,7 +32,7 @@ export const WAIT_OPTIONS: readonly Option[] = [
 
 export const apply: CommandBody = {
   description: [
-    'Reads deployments, their scaling policies, networks, jobs, volumes and secrets to be generated from files and makes the control plane hold them as described: creates those that are new, updates the others, leaves equal ones alone. Before anything is stored it shows the difference field by field, the defaults that the control plane fills in with their reasons, and the node that was chosen with the reason.',
+    'Reads deployments, their scaling policies, networks, jobs, volumes, webhooks and secrets to be generated from files and makes the control plane hold them as described: creates those that are new, updates the others, leaves equal ones alone. Before anything is stored it shows the difference field by field, the defaults that the control plane fills in with their reasons, and the node that was chosen with the reason.',
     'A field that is sent replaces the stored one whole; fields that are not sent stay. When a shorter list or map takes something away, such as a reference to a secret, you are asked first; without a terminal the command refuses unless --allow-removal is given.',
     'Then it waits, showing progress, until every instance is healthy. If that does not happen in time, or no node takes it and waiting would not help, it says why, prints the last lines of output, and ends with status 4; the deployment stays stored.',
   ],

@@ -20,6 +20,7 @@ const DELETABLE = [
   'token',
   'backup',
   'volume',
+  'webhook',
 ] as const;
 
 /** Where it is not simply gone. A volume is, once its nodes have removed the bytes. */
@@ -93,6 +94,7 @@ const REMOVALS: Readonly<Record<(typeof DELETABLE)[number], Remove>> = {
   token: (client, id) => client.record('DELETE /api/v1/tokens/{id}', { params: { id } }),
   backup: (client, id) => client.record('DELETE /api/v1/backups/{id}', { params: { id } }),
   volume: deleteVolume,
+  webhook: (client, name) => client.record('DELETE /api/v1/webhooks/{name}', named(name)),
 };
 
 /** One word: a kind without a name, or a name where the kind belongs. */

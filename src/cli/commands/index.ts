@@ -192,6 +192,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./ingress.ts')).ingress,
   },
   {
+    name: 'webhook',
+    group: 'Run the platform',
+    summary: 'Send events to a URL, signed',
+    load: async () => (await import('./webhook.ts')).webhook,
+  },
+  {
     name: 'network',
     group: 'Run the platform',
     summary: 'Create and delete networks on a node',

@@ -8,6 +8,7 @@ import { jobs } from './jobs.ts';
 import { joinTokens, networks, nodes } from './nodes.ts';
 import type { Resource } from './resource.ts';
 import { recommendations, volumes } from './volumes.ts';
+import { webhooks } from './webhooks.ts';
 
 /** Every kind that `get` knows. */
 export const RESOURCES: readonly Resource[] = [
@@ -25,6 +26,7 @@ export const RESOURCES: readonly Resource[] = [
   networks,
   volumes,
   recommendations,
+  webhooks,
 ];
 
 export function resourceOf(word: string): Resource {

@@ -106,6 +106,25 @@ const scalingPolicy: WriteDocument = async ({ terminal }, client, { manifest, pl
   return undefined;
 };
 
+const webhook: WriteDocument = async ({ terminal }, client, { manifest, planned }) => {
+  const { name } = manifest;
+  const body = unjudged(manifest.body);
+  const action = textOf(planned.action);
+  const { revision } = planned;
+  if (action === 'create')
+    await unlessOvertaken(name, () => client.written('POST /api/v1/webhooks', { body }));
+  if (action === 'change')
+    await unlessOvertaken(name, () =>
+      client.record('PUT /api/v1/webhooks/{name}', {
+        ...named(name),
+        body,
+        ...(revision !== undefined && { ifMatch: revision }),
+      }),
+    );
+  terminal.out(`webhook/${name} ${DONE[action] ?? action}\n`);
+  return undefined;
+};
+
 /** What `apply` takes, by kind. A new kind is one entry. */
 export const WRITTEN_KINDS: Readonly<Record<string, WriteDocument>> = {
   Deployment: deployment,
@@ -114,4 +133,5 @@ export const WRITTEN_KINDS: Readonly<Record<string, WriteDocument>> = {
   Volume: volume,
   Secret: secret,
   ScalingPolicy: scalingPolicy,
+  Webhook: webhook,
 };

@@ -1,7 +1,15 @@
 import { isRecord } from '../model/values.ts';
 
 /** Kinds that a set of documents may hold, those that others refer to first. */
-export const DOCUMENT_KINDS = ['Network', 'Volume', 'Secret', 'Deployment', 'ScalingPolicy', 'Job'] as const;
+export const DOCUMENT_KINDS = [
+  'Network',
+  'Volume',
+  'Secret',
+  'Deployment',
+  'ScalingPolicy',
+  'Job',
+  'Webhook',
+] as const;
 
 export type DocumentKind = (typeof DOCUMENT_KINDS)[number];
 

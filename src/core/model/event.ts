@@ -12,7 +12,8 @@ export interface EventSubject {
     | 'Tenant'
     | 'Token'
     | 'Instance'
-    | 'ControlPlane';
+    | 'ControlPlane'
+    | 'Webhook';
   readonly name: string;
 }
 

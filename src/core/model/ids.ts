@@ -36,6 +36,7 @@ export const ID_PREFIXES = {
   join: 'join',
   run: 'run',
   job: 'job',
+  webhook: 'whk',
 } as const;
 
 export type IdKind = keyof typeof ID_PREFIXES;

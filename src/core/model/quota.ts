@@ -9,6 +9,7 @@ export const QUOTA_KINDS = [
   'nodes',
   'tokens',
   'secrets',
+  'webhooks',
   'backups',
   'archives',
   'idempotency',
@@ -40,6 +41,7 @@ const DEFAULT_STOCK: StockLimits = {
   nodes: { records: 20_000, bytes: 64 * MIB },
   tokens: { records: 50_000, bytes: 64 * MIB },
   secrets: { records: 20_000, bytes: 256 * MIB },
+  webhooks: { records: 50, bytes: MIB },
   backups: { records: 1_000, bytes: 1024 * MIB },
   archives: { records: 1_000_000, bytes: 2048 * MIB },
   idempotency: { records: 1_000_000, bytes: 512 * MIB },
@@ -65,6 +67,7 @@ const HELD: ReadonlySet<QuotaKind> = new Set([
   'volumes',
   'nodes',
   'tokens',
+  'webhooks',
 ]);
 const SHARE_OF_HEAP = 32;
 const LEAST_BYTES = 4 * MIB;

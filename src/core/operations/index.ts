@@ -18,6 +18,7 @@ import { TENANTS } from './tenants.ts';
 import { TOKENS } from './tokens.ts';
 import { USAGE_HISTORY } from './usage-history.ts';
 import { VOLUMES } from './volumes.ts';
+import { WEBHOOKS } from './webhooks.ts';
 
 /** Every operation under /api/v1. Clients take its types alone, so that no shape is loaded by them. */
 export const OPERATIONS = {
@@ -40,6 +41,7 @@ export const OPERATIONS = {
   volumes: VOLUMES,
   sets: SETS,
   recommendations: RECOMMENDATIONS,
+  webhooks: WEBHOOKS,
   tenants: TENANTS,
   tokens: TOKENS,
   session: SESSION,

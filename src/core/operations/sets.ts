@@ -25,7 +25,7 @@ export const SETS = {
       shape: {
         type: 'list',
         description:
-          'Documents of kind Network, Volume, Secret, Deployment (if none is said), ScalingPolicy (under the name of its deployment) and Job, in any order.',
+          'Documents of kind Network, Volume, Secret, Deployment (if none is said), ScalingPolicy (under the name of its deployment), Job and Webhook, in any order.',
         items: { type: 'map', items: { type: 'any', schema: {} } },
       },
       yaml: true,

@@ -60,7 +60,7 @@ const FROZEN = {
     403: csrf_token_invalid origin_forbidden role_forbidden tenant_forbidden
     404: archive_version_not_found backup_not_found canary_not_found ingress_host_not_found instance_not_found job_before_deployment_not_found job_not_found job_run_not_found
       network_not_found node_not_found route_not_found scaling_policy_not_found secret_not_found
-      tenant_not_found token_not_found
+      tenant_not_found token_not_found webhook_dead_letter_not_found webhook_not_found
     405: method_not_allowed
     409: agent_outdated agent_session_stale agent_version_unsupported anchored_secret_overwritten canary_already_exists deployment_already_exists idempotency_key_conflict ingress_certificate_not_issued ingress_host_taken instance_not_running job_already_exists
       job_already_running job_not_running
@@ -68,7 +68,7 @@ const FROZEN = {
       rotation_whole_credential
       secret_in_use secret_rotation_in_progress
       tenant_already_exists tenant_in_use volume_already_exists volume_in_use volume_not_replicated volume_promote_refused
-      volume_replica_conflict volume_residency_conflict
+      volume_replica_conflict volume_residency_conflict webhook_already_exists
     412: plan_outdated revision_mismatch
     413: body_too_large
     415: content_type_unsupported
@@ -80,7 +80,7 @@ const FROZEN = {
       residency_region_undeclared resources_invalid rotation_hook_invalid scaling_policy_invalid secret_environment_collision
       secret_entries_too_many secret_generate_alternate_invalid secret_name_duplicate signal_invalid stop_invalid tenant_name_invalid token_invalid
       update_invalid user_invalid volume_class_unknown
-      volume_binds_nested volume_host_path_invalid volume_name_invalid volume_size_invalid volume_type_unknown
+      volume_binds_nested volume_host_path_invalid volume_name_invalid volume_size_invalid volume_type_unknown webhook_invalid
     426: upgrade_required
     429: answers_unread rate_limited stream_limit_reached
     429/503: connection_limit_reached

@@ -264,4 +264,51 @@ export const recordCodes = entries({
     corrected: 'DELETE /api/v1/tokens/tok_01jdexample',
     origin: 'extension',
   },
+  webhook_invalid: {
+    status: 422,
+    field: 'computed',
+    title: 'The description of the webhook cannot be used.',
+    cause:
+      'The name is not one, the URL is no absolute URL or leads where the control plane does not call, or a filter is of no form that an event could have. Webhooks are called over HTTPS at public addresses; the platform lists exceptions in webhooks.allowPrivate and webhooks.insecure.',
+    accepted:
+      'a name, a URL such as https://hooks.example.com/berth, kinds such as node.failed or deployment.*, subjects such as Deployment/web or Node/*',
+    failing:
+      'POST /api/v1/webhooks\n\n{ "name": "alarms", "url": "http://169.254.169.254/", "signing": { "vault_path": "resources/hooks" } }',
+    corrected:
+      'POST /api/v1/webhooks\n\n{ "name": "alarms", "url": "https://hooks.example.com/berth", "signing": { "vault_path": "resources/hooks" } }',
+    origin: 'extension',
+  },
+  webhook_not_found: {
+    status: 404,
+    field: 'name',
+    title: 'No webhook of this tenant has that name.',
+    cause:
+      'The webhook does not exist, was deleted, or belongs to another tenant; the cases are answered alike.',
+    accepted: 'a name listed by GET /api/v1/webhooks',
+    failing: 'GET /api/v1/webhooks/alrts',
+    corrected: 'GET /api/v1/webhooks/alerts',
+    origin: 'extension',
+  },
+  webhook_already_exists: {
+    status: 409,
+    field: 'name',
+    title: 'A webhook with this name exists already.',
+    cause: 'POST creates and never changes; PUT /api/v1/webhooks/{name} updates.',
+    accepted: 'a name that is free in this tenant',
+    failing:
+      'POST /api/v1/webhooks      while "alerts" exists\n\n{ "name": "alerts", "url": "https://hooks.example.com/berth", "signing": { "vault_path": "resources/hooks" } }',
+    corrected: 'PUT /api/v1/webhooks/alerts\n\n{ "url": "https://hooks.example.com/berth" }',
+    origin: 'extension',
+  },
+  webhook_dead_letter_not_found: {
+    status: 404,
+    field: 'computed',
+    title: 'The event is no dead letter of this webhook.',
+    cause:
+      'It was delivered, still waits, made room for newer ones (1,000 are kept), or is of another webhook.',
+    accepted: 'ids listed by GET /api/v1/webhooks/{name}/dead-letters',
+    failing: 'POST /api/v1/webhooks/alerts/redeliver\n\n{ "events": ["evt_unknown"] }',
+    corrected: 'POST /api/v1/webhooks/alerts/redeliver',
+    origin: 'extension',
+  },
 });

@@ -1,5 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { collectDefaultMetrics, Registry } from 'prom-client';
+import { OUTCOMES, type Outcome } from '../../core/plan/webhooks/delivery.ts';
 import type { RejectionCode } from '../../core/rejections/catalogue.ts';
 import type { Family } from '../figures/family.ts';
 import { familyText } from '../figures/family-text.ts';
@@ -157,6 +158,18 @@ export class Metrics implements ApiMetrics {
       counted(result)();
       observe(seconds);
     };
+  }
+
+  /** Attempts to deliver events to webhooks, by a small, fixed set. */
+  webhooks(): (outcome: Outcome) => void {
+    const attempts = talliedCounter({
+      name: 'berth_webhook_deliveries_total',
+      help: 'Attempts to deliver an event to a webhook, by outcome; dead_letter: events that were given up.',
+      labelNames: ['outcome'],
+      registry: this.registry,
+    });
+    const counts = new Map(OUTCOMES.map((outcome) => [outcome, attempts({ outcome })]));
+    return (outcome) => counts.get(outcome)?.();
   }
 
   /** A number that is read when the metrics are. */

@@ -8,6 +8,13 @@ import { createImageCheck } from '../registry/check.ts';
 import type { Controllers } from '../reconcile/index.ts';
 import type { Base } from './base.ts';
 
+function callRefusal({ isBlocked }: Base['hooksDialer'], url: string): string | undefined {
+  if (!URL.canParse(url)) return 'This is no URL.';
+  return isBlocked(new URL(url))
+    ? 'The control plane does not call this address: plain HTTP, private addresses and ports of data stores are closed unless the platform lists the host.'
+    : undefined;
+}
+
 export function composeAdmission(
   base: Base,
   { planFirst }: Pick<Controllers, 'planFirst'>,
@@ -39,6 +46,7 @@ export function composeAdmission(
     prefixes: config.network,
     parseSchedule,
     imageCheck: createImageCheck({ dialer, credentials }),
+    mayCall: (url) => callRefusal(base.hooksDialer, url),
     secrets: { store: secrets.store, ...base.material },
     residency: {
       enforcement: config.residencyEnforcement,

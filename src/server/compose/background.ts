@@ -9,6 +9,8 @@ import { Dispatch } from '../agents/dispatch.ts';
 import { instanceCommands } from '../agents/streams/instance-commands.ts';
 import { LeaseRepeater } from '../agents/volumes/lease-repeater.ts';
 import type { Config } from '../config.ts';
+import { credentialOf } from '../secrets/credential-writes.ts';
+import { createPost } from '../webhooks/post.ts';
 import type { Base } from './base.ts';
 
 function composeControllers(
@@ -49,6 +51,15 @@ function composeControllers(
     volumeLastCopyMs: config.volumeLastCopyMs,
     network: config.network,
     ...(leases && { repeatedLeases: leases }),
+    webhooks: {
+      post: createPost({
+        dialer: base.hooksDialer,
+        secrets: base.secrets.store,
+        credential: (tenantId, path) => credentialOf(base.store.forTenant(tenantId), path)?.record,
+        nowMs: () => clock.now().getTime(),
+      }),
+      counted: base.metrics.webhooks(),
+    },
     scaling: {
       measured: (tenantId, nodes) => measurements.of(tenantId, nodes),
       intervalMs: config.timers.usageMs,

@@ -73,6 +73,8 @@ export async function composeBase(config: Config, log: Logger, readFile: (path: 
     allowPrivate: config.registries.allowPrivate,
     insecure: config.registries.insecure,
   });
+  // Apart from that of registries: other hosts, and a tenant's receivers that hang do not hold up its images.
+  const hooksDialer = createDialer({ ...config.webhooks, setting: 'webhooks' });
   const clusters = new TenantClusters(store, {
     controlPlaneNode: nodeName(config.nodeName),
     regions: config.regions,
@@ -106,6 +108,7 @@ export async function composeBase(config: Config, log: Logger, readFile: (path: 
     credentials,
     material,
     dialer,
+    hooksDialer,
     clusters,
     journal: new Journal(clock, ids),
     auditFiles: new AuditFiles(config.audit.dir, log),

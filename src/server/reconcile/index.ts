@@ -21,6 +21,7 @@ import { SpecSnapshotsController } from './instances/spec-snapshots.ts';
 import { Reconciler } from './reconciler.ts';
 import type { VolumeSettings } from './volumes/volume-read.ts';
 import { VolumesController } from './volumes/volumes.ts';
+import { WebhooksController, type WebhookSending } from './webhooks/webhooks.ts';
 
 export { systemTimers } from './timers.ts';
 
@@ -53,6 +54,8 @@ export interface ControllersOptions extends ControllerDeps {
   readonly certain?: () => boolean;
   readonly agesElsewhere?: VolumeSettings['agesElsewhere'];
   readonly scaling: ScalingOptions;
+  /** Absent: no event is sent anywhere. */
+  readonly webhooks?: WebhookSending;
   /** Absent: the defaults. */
   readonly network?: NetworkPrefixes;
 }
@@ -108,7 +111,8 @@ export function createControllers(options: ControllersOptions): Controllers {
     ...(options.unstated && { unstated: options.unstated }),
   });
   const instances = new InstancesController(options, spans?.settleMs);
-  const janitor = new Janitor(options, options.eventsKept, options.audit);
+  const webhooks = options.webhooks && new WebhooksController(options, options.webhooks);
+  const janitor = new Janitor(options, options.eventsKept, options.audit, webhooks);
   const scaling = new ScalingController(options, options.scaling);
   /** In the order in which they start; they stop in the reverse order. */
   const controllers: readonly Controller[] = [
@@ -120,6 +124,7 @@ export function createControllers(options: ControllersOptions): Controllers {
     new AddressesController(options, options.network ?? DEFAULT_PREFIXES),
     new DrainController(options),
     new SpecSnapshotsController(options),
+    ...(webhooks ? [webhooks] : []),
     janitor,
   ];
   return {

@@ -108,7 +108,7 @@ export async function connectChecked(target: Target, options: ConnectOptions): P
   return secured;
 }
 
-function permit(grant: Grant, own: readonly string[]): (address: string) => boolean {
+export function permit(grant: Grant, own: readonly string[]): (address: string) => boolean {
   const ours = new Set(own.map(canonicalAddress));
   return (address) => {
     const found = classifyAddress(address);

@@ -6,6 +6,8 @@ export interface DestinationLists {
   readonly allowPrivate: readonly string[];
   /** Hosts with public addresses that are accessed over plain HTTP: `host` or `host:port`. */
   readonly insecure?: readonly string[];
+  /** Which setting the entries are of, for what is said of a mistyped one. Default: registries. */
+  readonly setting?: string;
 }
 
 /** The classes of address that a destination may resolve to. */
@@ -50,8 +52,11 @@ function opensPort({ port: named, inside }: Listed, port: number): boolean {
 /** Throws on an entry that is no host, so that a mistyped configuration stops the start. */
 export function createDestinations(lists: DestinationLists): Destinations {
   const listed = [
-    ...lists.allowPrivate.map((entry) => parseEntry(entry, true)),
-    ...(lists.insecure ?? []).map((entry) => ({ ...parseEntry(entry, false), protocol: 'http:' as const })),
+    ...lists.allowPrivate.map((entry) => parseEntry(entry, true, lists.setting)),
+    ...(lists.insecure ?? []).map((entry) => ({
+      ...parseEntry(entry, false, lists.setting),
+      protocol: 'http:' as const,
+    })),
   ];
   const find = (host: string, port: number): readonly Listed[] =>
     listed.filter((entry) => entry.host === host && opensPort(entry, port));
@@ -96,12 +101,12 @@ export function parseUrl(text: string, base?: URL): URL | undefined {
   return URL.canParse(text, base?.href) ? new URL(text, base?.href) : undefined;
 }
 
-function parseEntry(entry: string, inside: boolean): Listed {
+function parseEntry(entry: string, inside: boolean, setting = 'registries'): Listed {
   const [, scheme, host = '', port] = ENTRY.exec(entry.trim()) ?? [];
   const hostname = parseUrl(`http://${host}/`)?.hostname ?? '';
   const named = port === '*' ? 1 : Number(port ?? 1);
   if (hostname === '' || named > 65_535 || named === 0) {
-    throw new Error(`registries: ${JSON.stringify(entry)} is no host, host:port or http(s)://host[:port]`);
+    throw new Error(`${setting}: ${JSON.stringify(entry)} is no host, host:port or http(s)://host[:port]`);
   }
   return {
     host: hostname,

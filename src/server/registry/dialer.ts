@@ -1,4 +1,5 @@
 import type { Agent as HttpAgent, ClientRequest, IncomingHttpHeaders } from 'node:http';
+import { isIP } from 'node:net';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import type { Duplex } from 'node:stream';
 import {
@@ -8,6 +9,7 @@ import {
   createSystemResolver,
   DialError,
   type DialFailureKind,
+  permit,
   systemAddresses,
   type Target,
 } from './connect.ts';
@@ -33,6 +35,8 @@ export interface DialRequest {
   readonly method?: 'GET' | 'HEAD' | 'POST';
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
+  /** Of a POST: sending it twice does no harm. */
+  readonly isRepeatable?: true;
   /** For the whole exchange: waiting for a free place, DNS, connection, headers and body. */
   readonly timeoutMs: number;
   readonly maxBytes?: number;
@@ -58,6 +62,8 @@ export type DialResult = DialAnswer | DialFailure;
 export interface Dialer {
   registryUrl(registry: string): URL | undefined;
   request(url: URL, request: DialRequest): Promise<DialResult>;
+  /** Whether no request may be made to this URL, as far as it says itself: a name may resolve to an address that is blocked too. */
+  isBlocked(url: URL): boolean;
   close(): void;
 }
 
@@ -92,7 +98,8 @@ export function createDialer(options: DialerOptions): Dialer {
       return await receive(target, first, request.maxBytes ?? MAX_BODY_BYTES);
     } catch (error) {
       // The server may close an idle connection at the moment it is taken from the pool: ask once more.
-      const stale = first.reusedSocket && request.method !== 'POST' && !target.signal.aborted;
+      const isRepeatable = request.method !== 'POST' || request.isRepeatable === true;
+      const stale = first.reusedSocket && isRepeatable && !target.signal.aborted;
       if (!stale || (error instanceof DialError && error.failure === 'oversize')) throw error;
       return await receive(target, send(target, request, agent), request.maxBytes ?? MAX_BODY_BYTES);
     }
@@ -100,6 +107,11 @@ export function createDialer(options: DialerOptions): Dialer {
 
   return {
     registryUrl: (registry) => destinations.registryUrl(registry),
+    isBlocked(url) {
+      const grant = destinations.grant(url);
+      const host = bareHost(url);
+      return grant === undefined || (isIP(host) !== 0 && !permit(grant, connecting.ownAddresses())(host));
+    },
     async request(url, request) {
       const grant = destinations.grant(url, request.sentBy);
       if (grant === undefined) return { ok: false, failure: 'blocked' };

@@ -23,6 +23,7 @@ import type { SeenVolume } from '../../core/contract/volume-seen.ts';
 import type { VolumeClaims, VolumeRecord } from '../../core/model/volume.ts';
 import { MIGRATIONS, OLDEST_FORMAT } from './migrations.ts';
 import { RecordCodec, StoreFormatError } from './record-codec.ts';
+import type { DeadLetter, WebhookDelivery, WebhookOrders, WebhookRecord } from '../../core/model/webhook.ts';
 
 export interface ControlPlaneRecord {
   readonly nodeName: string;
@@ -147,6 +148,11 @@ export interface TenantRecords {
   credentials: CredentialRecord;
   /** Written by `agents` before the material is sent, gone with the instance */
   'secret-deliveries': SecretDeliveries;
+  webhooks: WebhookRecord;
+  /** Dead letters to send again */
+  'webhook-orders': WebhookOrders;
+  /** How far it is in the journal, and how the sending goes */
+  'webhook-deliveries': WebhookDelivery;
   /** the one record: `image-policy` */
   'image-policy': ImagePolicy;
   /** the one record: `quota` */
@@ -177,6 +183,7 @@ export interface ColdRecords {
   'failure-logs': FailureLog;
   /** The attempt has two digits. */
   'job-logs': JobLog;
+  'webhook-dead-letters': DeadLetter;
   idempotency: IdempotentAnswer;
 }
 

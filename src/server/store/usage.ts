@@ -25,6 +25,7 @@ const COUNTED: Readonly<Record<QuotaKind, Counted>> = {
   nodes: { hot: 'nodes' },
   tokens: { hot: 'tokens' },
   secrets: { hot: 'credentials', cold: 'secret-docs' },
+  webhooks: { hot: 'webhooks' },
   backups: { cold: 'backups' },
   archives: { cold: 'archives' },
   idempotency: { cold: 'idempotency' },

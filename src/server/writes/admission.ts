@@ -45,6 +45,8 @@ export interface Admission {
   readonly prefixes: NetworkPrefixes;
   readonly parseSchedule: ParseSchedule;
   readonly imageCheck: ImageCheck;
+  /** Why a webhook may not be sent to this URL, whatever its name resolves to; absent: nothing is known against any. */
+  readonly mayCall?: (url: string) => string | undefined;
   readonly secrets: SecretAdmission;
   /** Absent: no quota and no brake, for tests of single parts. */
   readonly storageQuota?: StorageQuota;

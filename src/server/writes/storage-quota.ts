@@ -44,6 +44,7 @@ const HOW: Readonly<Record<QuotaKind, string>> = {
   nodes: 'Release nodes',
   tokens: 'Revoke tokens',
   secrets: 'Delete secrets',
+  webhooks: 'Delete webhooks',
   backups: 'Delete backups',
   archives:
     'Older versions go by themselves, first of deleted deployments, then of others except their last 16, and nothing more can go: delete deployments',

@@ -12,6 +12,7 @@ import { secretMaterialCases } from './secret-material.ts';
 import { scalingCases } from './scaling.ts';
 import { secretCases } from './secrets.ts';
 import { volumeCases } from './volumes.ts';
+import { webhookCases } from './webhooks.ts';
 import { workloadCases } from './workload.ts';
 
 /** Every case by area; an area has a tenant of its own. */
@@ -30,6 +31,7 @@ export const AREAS: Readonly<Record<string, readonly Case[]>> = {
   volumes: volumeCases,
   recommendations: recommendationCases,
   scaling: scalingCases,
+  webhooks: webhookCases,
   request: requestCases,
   records: recordCases,
 };

@@ -15,6 +15,7 @@ import { useEventLog } from './event-queries.ts';
 const SUBJECTS: readonly Event['subject']['kind'][] = [
   'Deployment',
   'Instance',
+  'Webhook',
   'Node',
   'Volume',
   'Network',

@@ -30,6 +30,7 @@ import { snapshotRoutes } from './snapshots.ts';
 import { type Histories, usageHistoryRoutes } from './usage-history.ts';
 import { type SystemQuestions, systemRoutes } from './system.ts';
 import { volumeRoutes } from './volumes.ts';
+import { webhookRoutes } from './webhooks.ts';
 
 export interface RouteDependencies {
   readonly admission: Admission;
@@ -90,6 +91,7 @@ export function apiRoutes({
     ...setRoutes({ networks, volumes }),
     ...ingressRoutes(admission, dispatch),
     ...historyRoutes(),
+    ...webhookRoutes(admission),
     ...archiveRoutes(admission),
     ...backupRoutes(admission),
     ...volumeRoutes(volumes),

@@ -1,6 +1,7 @@
-import type { AuditRecord } from '../../../core/model/event.ts';
+import type { AuditRecord, EventRecord } from '../../../core/model/event.ts';
 import type { TenantId } from '../../../core/model/ids.ts';
 import { KEPT_DAYS } from '../../../core/model/kept-failure.ts';
+import type { Stored } from '../../store/collection.ts';
 import { idOf, segmentsOf } from '../../store/record-ids.ts';
 import type { TenantStore } from '../../store/store.ts';
 import type { Controller, ControllerDeps } from '../controller.ts';
@@ -15,6 +16,12 @@ export interface EventsKept {
 export interface AuditKept {
   readonly keepDays: number;
   export(tenantId: TenantId, records: readonly AuditRecord[]): Promise<void>;
+}
+
+/** Who still needs events that are about to go. */
+export interface EventsHolder {
+  /** Everything that is needed of them is kept elsewhere when it resolves. */
+  release(tenantId: TenantId, events: readonly Stored<EventRecord>[]): Promise<void>;
 }
 
 export interface AuditSize {
@@ -46,9 +53,11 @@ export class Janitor implements Controller {
   #running = false;
   #removed = 0;
   readonly #audit: AuditKept | undefined;
+  readonly #holder: EventsHolder | undefined;
   readonly #counted = new Map<TenantId, Counted>();
 
-  constructor(deps: ControllerDeps, kept = EVENTS_KEPT, audit?: AuditKept) {
+  constructor(deps: ControllerDeps, kept = EVENTS_KEPT, audit?: AuditKept, holder?: EventsHolder) {
+    this.#holder = holder;
     this.#deps = deps;
     this.#kept = kept;
     this.#audit = audit;
@@ -153,6 +162,7 @@ export class Janitor implements Controller {
       const old = entries.filter(({ id, record }) => {
         return Date.parse(record.at) < oldestMs || (limit !== undefined && id <= limit);
       });
+      if (old.length > 0) await this.#holder?.release(tenant.tenantId, old);
       await this.#remove(
         tenant,
         'events',

@@ -4,6 +4,7 @@ import type { Document, DocumentKind } from '../../../core/contract/document-ord
 import { scalingPolicyBody } from '../../../core/contract/scaling-policy-body.ts';
 import type { Permission } from '../../../core/model/permission.ts';
 import { policyOf } from '../../../core/model/scaling.ts';
+import { specOf } from '../../../core/model/webhook.ts';
 import { isRecord } from '../../../core/model/values.ts';
 import type { VolumeRecord } from '../../../core/model/volume.ts';
 import type { SETS } from '../../../core/operations/sets.ts';
@@ -18,6 +19,7 @@ import { draftOf, readBody } from '../../../core/schema/shape.ts';
 import { findDeployment } from '../../reads/deployment.ts';
 import { findJob } from '../../reads/job.ts';
 import { findNetwork } from '../../reads/network.ts';
+import { findWebhook } from '../../reads/webhook.ts';
 import { volumeIdIn } from '../../reads/volume.ts';
 import { idOf } from '../../store/record-ids.ts';
 import type { Caller, WriteOptions } from '../admission.ts';
@@ -34,6 +36,7 @@ import type { NetworkAdmission } from '../networks/network-stored.ts';
 import { applySecret, secretRejections } from '../secrets/apply-secret.ts';
 import { createVolume, readVolumeShape } from '../volumes/create-volume.ts';
 import { type VolumeAdmission, volumesUnavailable } from '../volumes/volume-stored.ts';
+import { createWebhook, updateWebhook, webhookRejections } from '../webhooks/write-webhook.ts';
 
 type PlannedDocument = AnswerOf<typeof SETS.plan>['documents'][number];
 
@@ -273,6 +276,29 @@ function scalingPolicies({ admission }: NetworkAdmission): PlannedKind {
   };
 }
 
+function webhooks({ admission }: NetworkAdmission): PlannedKind {
+  return {
+    permission: 'deploy',
+    plan: async (caller, document, options) => {
+      const name = nameIn(document);
+      const stored = findWebhook(caller.tenant, name);
+      const outcome = stored
+        ? await updateWebhook(admission, caller, name, document, options)
+        : await createWebhook(admission, caller, document, options);
+      if (isRejection(outcome)) return outcome;
+      if (stored === undefined) return created(outcome);
+      const changes = fieldDifferences(specOf(stored.record), specOf(outcome.body));
+      const action = changes.length === 0 ? 'unchanged' : 'change';
+      return { ...created(outcome), action, revision: stored.modRevision, changes };
+    },
+    every: (caller, document, first) => {
+      const name = nameIn(document);
+      const updates = findWebhook(caller.tenant, name) === undefined ? undefined : name;
+      return webhookRejections(admission, caller, document, first, updates);
+    },
+  };
+}
+
 /** How a document of each kind is planned. A new kind is one entry, and its place in `DOCUMENT_KINDS`. */
 export function plannedKinds(admission: SetAdmission): Readonly<Record<DocumentKind, PlannedKind>> {
   return {
@@ -282,5 +308,6 @@ export function plannedKinds(admission: SetAdmission): Readonly<Record<DocumentK
     Deployment: deployments(admission.networks),
     ScalingPolicy: scalingPolicies(admission.networks),
     Job: jobs(admission.networks),
+    Webhook: webhooks(admission.networks),
   };
 }

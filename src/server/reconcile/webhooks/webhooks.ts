@@ -1,0 +1,586 @@
+import type { EventRecord } from '../../../core/model/event.ts';
+import type { TenantId } from '../../../core/model/ids.ts';
+import { HOLD_DAYS, type WebhookDelivery, type WebhookRecord } from '../../../core/model/webhook.ts';
+import {
+  isGivenUp,
+  isWanted,
+  judge,
+  type Outcome,
+  type PostEvent,
+  retryDelayMs,
+  type Verdict,
+} from '../../../core/plan/webhooks/delivery.ts';
+import { lowestAt } from '../../ids.ts';
+import type { Stored } from '../../store/collection.ts';
+import type { KvChangeBatch, Watch } from '../../store/kv.ts';
+import { idOf, prefixOf, segmentsOf } from '../../store/record-ids.ts';
+import { decodeRecord } from '../../store/records.ts';
+import type { TenantStore } from '../../store/store.ts';
+import type { Transaction } from '../../store/transaction.ts';
+import type { ViewChange } from '../../store/view.ts';
+import type { ControllerDeps } from '../controller.ts';
+import { KeyedState, Reconciler, type ReconcileRequest } from '../reconciler.ts';
+import { Backlog, isBefore, type JournalEvent } from './backlog.ts';
+import { includeDeadLetters, orderedDeadLetters, removeDeadLetters } from './dead-letters.ts';
+
+export interface WebhookSending {
+  readonly post: PostEvent;
+  readonly counted: (outcome: Outcome) => void;
+  /** Between 0 and 1; absent: by chance. */
+  readonly random?: () => number;
+}
+
+const HOLD_MS = HOLD_DAYS * 86_400_000;
+/** Requests under way at a time: of all, and of one tenant. */
+const CONCURRENCY = 64;
+const PER_TENANT = 4;
+const BUSY_MS = 200;
+/** Sent before others have their turn, and before where the webhook is in the journal is stored. */
+const BURST = 32;
+const COMMIT_EVERY = 16;
+/** How old the number of events that wait may be while nothing is sent. */
+const TELL_MS = 5_000;
+/** Events that are held are looked through for those that are too old. */
+const EXPIRY_MS = 600_000;
+/** Attempts of one event after which it is said. */
+const FAILING_AFTER = 5;
+const DEAD_AT_ONCE = 40;
+const COMMIT_TRIES = 5;
+/** Longer than this no wait can have been. */
+const MAX_WAIT_MS = 3_600_000;
+
+/** One webhook as this process sends for it. */
+interface Lane {
+  readonly webhook: string;
+  readonly filter: string;
+  readonly backlog: Backlog;
+  /** On the monotonic clock; before it nothing is sent. */
+  dueMs: number;
+  toldMs: number;
+  /** Of the webhook, when it was last looked at. */
+  revision: number;
+  /** An earlier process may have been told to wait. */
+  isResumed: boolean;
+  /** One at a time works on it. */
+  turn: Promise<void>;
+}
+
+interface Hook {
+  readonly request: ReconcileRequest;
+  readonly tenant: TenantStore;
+  readonly stored: Stored<WebhookRecord>;
+  readonly lane: Lane;
+  readonly origin: string;
+}
+
+type Failed = Extract<Verdict, { readonly reason: string }>;
+/** What a webhook publishes about its own deliveries is not delivered by it. */
+const OWN_EVENTS: ReadonlySet<string> = new Set([
+  'webhook.failing',
+  'webhook.recovered',
+  'webhook.gone',
+  'webhook.dead_lettered',
+]);
+
+function wantsOf({ name, events }: WebhookRecord): (event: EventRecord) => boolean {
+  return (event) =>
+    isWanted(events, event) &&
+    !(event.subject.kind === 'Webhook' && event.subject.name === name && OWN_EVENTS.has(event.kind));
+}
+
+/**
+ * Sends the events of a tenant to its webhooks, from the journal: in its order, at least once, one at a time for each webhook. Where a webhook is in
+ * the journal is stored after the receiver has taken an event, so that a crash in between sends it again, with the same id.
+ */
+export class WebhooksController extends Reconciler {
+  readonly #sending: WebhookSending;
+  readonly #lanes = new KeyedState<Lane>();
+  readonly #watches = new Map<TenantId, Promise<Watch>>();
+  readonly #underWay = new Map<TenantId, number>();
+  #ending = new AbortController();
+
+  constructor(deps: ControllerDeps, sending: WebhookSending) {
+    super(deps, { name: 'webhooks', problem: 'sending to a webhook failed', concurrency: CONCURRENCY });
+    this.#sending = sending;
+  }
+
+  protected take(change: ViewChange): void {
+    if (change.kind === 'webhooks') this.add(change.tenantId, change.id);
+    if (change.kind === 'webhook-orders')
+      this.add(change.tenantId, idOf('webhooks', segmentsOf('webhook-orders', change.id)[0]));
+  }
+
+  adopt(tenantId: TenantId): void {
+    const tenant = this.deps.store.forTenant(tenantId);
+    for (const { id } of tenant.list('webhooks')) this.add(tenantId, id);
+    // Of webhooks that are gone, and left dead letters.
+    for (const { id } of tenant.list('webhook-deliveries'))
+      this.add(tenantId, idOf('webhooks', segmentsOf('webhook-deliveries', id)[0]));
+  }
+
+  protected override forget(tenantId?: TenantId): void {
+    this.#lanes.forget(tenantId);
+    for (const one of tenantId === undefined ? [...this.#watches.keys()] : [tenantId]) this.#unwatch(one);
+  }
+
+  override start(): void {
+    this.#ending = new AbortController();
+    super.start();
+  }
+
+  /** What is under way is cut off, and sent again by whoever sends next. */
+  override async stop(): Promise<void> {
+    this.#ending.abort();
+    await super.stop();
+  }
+
+  protected async reconcile(request: ReconcileRequest): Promise<void> {
+    const tenant = this.deps.store.forTenant(request.tenantId);
+    const stored = tenant.get('webhooks', request.id);
+    await this.#removeLeftovers(tenant, request.id, stored?.record.id);
+    if (stored === undefined) {
+      this.#lanes.delete(request.key);
+      if (tenant.list('webhooks', { limit: 1 }).length === 0) this.#unwatch(request.tenantId);
+      return;
+    }
+    const hook = this.#hookOf(request, tenant, stored);
+    await this.#inTurn(hook.lane, () => this.#advance(hook));
+  }
+
+  #hookOf(request: ReconcileRequest, tenant: TenantStore, stored: Stored<WebhookRecord>): Hook {
+    const { id, events } = stored.record;
+    const filter = JSON.stringify(events);
+    let lane = this.#lanes.get(request.key);
+    if (lane === undefined || lane.webhook !== id || lane.filter !== filter) {
+      const backlog = new Backlog(wantsOf(stored.record));
+      lane = {
+        webhook: id,
+        filter,
+        backlog,
+        dueMs: 0,
+        toldMs: Number.NEGATIVE_INFINITY,
+        revision: stored.modRevision,
+        isResumed: lane === undefined,
+        turn: lane?.turn ?? Promise.resolve(),
+      };
+      this.#lanes.set(request.key, lane);
+    }
+    // Written since: whatever was wrong may be mended.
+    if (lane.revision !== stored.modRevision) lane.dueMs = 0;
+    lane.revision = stored.modRevision;
+    const madeAt = this.deps.store.getGlobal('tenants', request.tenantId)?.createRevision ?? 0;
+    return { request, tenant, stored, lane, origin: `${madeAt}.${stored.createRevision}` };
+  }
+
+  async #inTurn(lane: Lane, work: () => Promise<void>): Promise<void> {
+    const done = lane.turn.then(work);
+    lane.turn = done.catch(() => undefined);
+    await done;
+  }
+
+  async #advance(hook: Hook): Promise<void> {
+    const { tenant, stored, lane, request } = hook;
+    if (this.#ending.signal.aborted || this.#lanes.get(request.key) !== lane) return;
+    await this.#ready(hook);
+    await this.#giveUp(hook, `not delivered within ${HOLD_DAYS} days`, (event) => this.#isTooOld(event));
+    const delivery = this.#delivery(hook);
+    const isGone = delivery?.record.gone?.revision === stored.modRevision;
+    if (stored.record.paused) return this.#hold(hook);
+    const order = tenant.get('webhook-orders', idOf('webhook-orders', stored.record.name, stored.record.id));
+    if (order !== undefined && order.record.redeliver > (delivery?.record.redelivered ?? 0))
+      await this.#redeliver(hook, order.record);
+    if (isGone && this.#delivery(hook)?.record.gone !== undefined) return this.#hold(hook);
+    const waitMs = lane.dueMs - this.deps.clock.monotonicMs();
+    if (waitMs > 0) return this.#hold(hook, waitMs);
+    if (lane.backlog.first === undefined) return;
+    if ((this.#underWay.get(request.tenantId) ?? 0) >= PER_TENANT) return this.again(request, BUSY_MS);
+    await this.#burst(hook);
+  }
+
+  /** Nothing is sent now; that more wait is stored now and then. */
+  async #hold(hook: Hook, waitMs = EXPIRY_MS): Promise<void> {
+    const { lane, request } = hook;
+    const { pending } = lane.backlog;
+    let nextMs = Math.min(waitMs, EXPIRY_MS);
+    if (pending !== this.#delivery(hook)?.record.pending) {
+      const nowMs = this.deps.clock.monotonicMs();
+      if (nowMs - lane.toldMs >= TELL_MS) {
+        lane.toldMs = nowMs;
+        await this.#store(hook, (delivery) => ({ ...delivery, pending }));
+      } else nextMs = Math.min(nextMs, lane.toldMs + TELL_MS - nowMs);
+    }
+    this.again(request, nextMs);
+  }
+
+  /** The watch is open, the position is stored, the backlog is read. */
+  async #ready(hook: Hook): Promise<void> {
+    const { tenant, stored, lane, origin } = hook;
+    await this.#watch(tenant);
+    if (this.#delivery(hook) === undefined) {
+      // The event of its creation is the first one: it has the same revision.
+      const position = {
+        origin,
+        revision: stored.createRevision,
+        event: '',
+      };
+      await this.#store(hook, () => ({ position, pending: 0, deadLetters: 0, dropped: 0 }));
+    }
+    const delivery = this.#delivery(hook)?.record;
+    if (delivery === undefined || lane.backlog.isRead) return;
+    if (lane.isResumed && delivery.failing !== undefined) {
+      const waitMs = Date.parse(delivery.failing.retryAt) - this.deps.clock.now().getTime();
+      lane.dueMs = this.deps.clock.monotonicMs() + Math.max(0, Math.min(waitMs, MAX_WAIT_MS));
+    }
+    lane.isResumed = false;
+    const { position } = delivery;
+    // By its id an event that came before the webhook is told apart only by the time.
+    const from =
+      position.event === ''
+        ? {
+            ...position,
+            event: position.origin === origin ? '' : lowestAt('event', Date.parse(stored.record.createdAt)),
+          }
+        : position;
+    await lane.backlog.read(tenant, from, origin);
+  }
+
+  #isTooOld({ record }: JournalEvent): boolean {
+    return Date.parse(record.at) < this.deps.clock.now().getTime() - HOLD_MS;
+  }
+
+  #delivery({ tenant, stored: { record } }: Hook): Stored<WebhookDelivery> | undefined {
+    return tenant.get('webhook-deliveries', idOf('webhook-deliveries', record.name, record.id));
+  }
+
+  /** False: the webhook is gone, or another process sends by now. */
+  async #store(
+    hook: Hook,
+    change: (delivery: WebhookDelivery) => WebhookDelivery,
+    include: (transaction: Transaction, before: WebhookDelivery | undefined) => void = () => undefined,
+  ): Promise<boolean> {
+    const { tenant, request } = hook;
+    const { name, id } = hook.stored.record;
+    for (let tries = 0; tries < COMMIT_TRIES; tries += 1) {
+      const webhook = tenant.get('webhooks', request.id);
+      if (webhook?.record.id !== id || !this.deps.owns(request.tenantId)) return false;
+      const deliveryId = idOf('webhook-deliveries', name, id);
+      const before = tenant.get('webhook-deliveries', deliveryId);
+      const start = before?.record ?? {
+        position: { origin: hook.origin, revision: webhook.createRevision, event: '' },
+        pending: 0,
+        deadLetters: 0,
+        dropped: 0,
+      };
+      const transaction = tenant
+        .transaction()
+        .expect('webhooks', webhook.id, webhook)
+        .expect('webhook-deliveries', deliveryId, before)
+        .put('webhook-deliveries', deliveryId, change(start));
+      include(transaction, before?.record);
+      if (await this.commit(tenant, transaction)) return true;
+    }
+    return false;
+  }
+
+  /** Until one is not taken, or others are to have their turn. */
+  async #burst(hook: Hook): Promise<void> {
+    const { lane, request } = hook;
+    const { backlog } = lane;
+    let unstored = 0;
+    let last: { readonly event: JournalEvent; readonly code: number } | undefined;
+    const keep = async (): Promise<void> => {
+      if (last === undefined || unstored === 0) return;
+      unstored = 0;
+      await this.#storeSuccess(hook, last.event, last.code);
+    };
+    for (let sent = 0; sent < BURST; sent += 1) {
+      const event = backlog.first;
+      if (event === undefined) break;
+      const verdict = await this.#send(hook, event.record);
+      if (verdict.outcome !== 'delivered') {
+        await keep();
+        if (verdict.outcome === 'none') {
+          if (!verdict.isEnding) this.again(request, BUSY_MS);
+          return;
+        }
+        return this.#failed(hook, event, verdict);
+      }
+      backlog.drop(1);
+      last = { event, code: verdict.code };
+      unstored += 1;
+      if (unstored >= COMMIT_EVERY) await keep();
+    }
+    await keep();
+    if (!backlog.isRead || backlog.first !== undefined) this.again(request);
+  }
+
+  async #send({ request, stored }: Hook, event: EventRecord): Promise<Verdict> {
+    const { tenantId } = request;
+    this.#underWay.set(tenantId, (this.#underWay.get(tenantId) ?? 0) + 1);
+    try {
+      const answer = await this.#sending.post(tenantId, stored.record, event, this.#ending.signal);
+      const verdict = judge(answer);
+      if (verdict.outcome !== 'none') this.#sending.counted(verdict.outcome);
+      return verdict;
+    } finally {
+      const left = (this.#underWay.get(tenantId) ?? 1) - 1;
+      if (left === 0) this.#underWay.delete(tenantId);
+      else this.#underWay.set(tenantId, left);
+    }
+  }
+
+  async #storeSuccess(hook: Hook, event: JournalEvent, code: number): Promise<void> {
+    const { lane, origin } = hook;
+    const at = this.deps.clock.now().toISOString();
+    await this.#store(
+      hook,
+      ({ failing: _failing, gone: _gone, ...delivery }) => ({
+        ...delivery,
+        position: positionAfter(delivery, event),
+        pending: lane.backlog.pending,
+        lastSuccess: { at, event: event.record.id, code },
+      }),
+      (transaction, before) => {
+        if ((before?.failing?.attempts ?? 0) >= FAILING_AFTER)
+          this.#tell(hook, transaction, 'webhook.recovered', `${hook.stored.record.name} takes events again`);
+      },
+    );
+    // In a store that was written anew the order of ids has served its turn.
+    const settled = lane.backlog.settled(origin);
+    if (settled !== undefined && this.#delivery(hook)?.record.position.origin !== origin)
+      await this.#store(hook, (delivery) => ({ ...delivery, position: settled }));
+  }
+
+  async #failed(hook: Hook, event: JournalEvent, verdict: Failed): Promise<void> {
+    const { lane, stored, request } = hook;
+    const now = this.deps.clock.now();
+    const known = this.#delivery(hook)?.record.failing;
+    const attempts = (known?.event === event.record.id ? known.attempts : 0) + 1;
+    if (isGivenUp(verdict, attempts)) {
+      const reason = `refused ${attempts} times: ${verdict.reason}`;
+      return this.#giveUp(hook, reason, (one) => one.id === event.id, { attempts, ...codeOf(verdict) });
+    }
+    const random = this.#sending.random?.() ?? Math.random();
+    const delayMs = retryDelayMs(attempts, random, verdict.retryAfterMs);
+    lane.dueMs = this.deps.clock.monotonicMs() + delayMs;
+    const at = now.toISOString();
+    const { name } = stored.record;
+    const isGone = verdict.isGone === true;
+    await this.#store(
+      hook,
+      (delivery) => ({
+        ...delivery,
+        pending: lane.backlog.pending,
+        lastFailure: { at, event: event.record.id, reason: verdict.reason, ...codeOf(verdict) },
+        failing: {
+          event: event.record.id,
+          attempts,
+          since: known?.event === event.record.id ? known.since : at,
+          retryAt: new Date(now.getTime() + delayMs).toISOString(),
+        },
+        ...(isGone && { gone: { at, revision: stored.modRevision } }),
+      }),
+      (transaction) => {
+        if (isGone)
+          this.#tell(
+            hook,
+            transaction,
+            'webhook.gone',
+            `the receiver of ${name} answered 410: nothing is sent until the webhook is written again`,
+          );
+        else if (attempts === FAILING_AFTER)
+          this.#tell(
+            hook,
+            transaction,
+            'webhook.failing',
+            `${name} did not take an event in ${attempts} attempts (${verdict.reason}); events are held for ${HOLD_DAYS} days`,
+          );
+      },
+    );
+    this.again(request, isGone ? EXPIRY_MS : delayMs);
+  }
+
+  #tell({ tenant, stored }: Hook, transaction: Transaction, kind: string, message: string): void {
+    const subject = { kind: 'Webhook', name: stored.record.name } as const;
+    this.deps.journal.event(transaction, tenant.tenantId, { kind, subject, message });
+  }
+
+  /** The first events that fit become dead letters. */
+  async #giveUp(
+    hook: Hook,
+    reason: string,
+    fits: (event: JournalEvent) => boolean,
+    last: { readonly attempts?: number; readonly code?: number } = {},
+  ): Promise<void> {
+    const { lane, tenant, stored } = hook;
+    const { name, id } = stored.record;
+    for (;;) {
+      if (!lane.backlog.isRead) await this.#ready(hook);
+      const events = lane.backlog.leading(fits).slice(0, DEAD_AT_ONCE);
+      const end = events.at(-1);
+      if (end === undefined) return;
+      const failing = this.#delivery(hook)?.record.failing;
+      const deadAt = this.deps.clock.now().toISOString();
+      const letters = events.map(({ record: event }) => ({
+        event,
+        deadAt,
+        reason,
+        attempts: last.attempts ?? (failing?.event === event.id ? failing.attempts : 0),
+        ...(last.code !== undefined && { code: last.code }),
+      }));
+      const room = await includeDeadLetters(tenant, stored.record, this.#delivery(hook)?.record, letters);
+      const isStored = await this.#store(
+        hook,
+        ({ failing: _failing, ...delivery }) => ({
+          ...delivery,
+          position: positionAfter(delivery, end),
+          pending: lane.backlog.pending - events.length,
+          deadLetters: delivery.deadLetters + letters.length - room.dropped,
+          dropped: delivery.dropped + room.dropped,
+        }),
+        (transaction, before) => {
+          room.include(transaction);
+          if ((before?.deadLetters ?? 0) === 0)
+            this.#tell(
+              hook,
+              transaction,
+              'webhook.dead_lettered',
+              `events for ${name} were given up (${reason}): berth webhook dead-letters ${name}`,
+            );
+        },
+      );
+      if (!isStored) throw new Error(`the dead letters of webhook ${id} could not be stored`);
+      lane.backlog.drop(events.length);
+      for (const _event of events) this.#sending.counted('dead_letter');
+    }
+  }
+
+  /** Each once; the first that is not taken ends it. */
+  async #redeliver(
+    hook: Hook,
+    { redeliver, events }: { redeliver: number; events?: readonly string[] },
+  ): Promise<void> {
+    const { tenant, stored, lane } = hook;
+    for await (const letter of orderedDeadLetters(tenant, stored.record, events)) {
+      const verdict = await this.#send(hook, letter.record.event);
+      if (verdict.outcome === 'none') {
+        if (!verdict.isEnding) this.again(hook.request, BUSY_MS);
+        return;
+      }
+      const at = this.deps.clock.now().toISOString();
+      const event = letter.record.event.id;
+      if (verdict.outcome !== 'delivered') {
+        const failure = { at, event, reason: verdict.reason, ...codeOf(verdict) };
+        await this.#store(hook, (delivery) => ({
+          ...delivery,
+          redelivered: redeliver,
+          lastFailure: failure,
+        }));
+        return;
+      }
+      lane.dueMs = 0;
+      await this.#store(
+        hook,
+        ({ gone: _gone, ...delivery }) => ({
+          ...delivery,
+          deadLetters: Math.max(0, delivery.deadLetters - 1),
+          lastSuccess: { at, event, code: verdict.code },
+        }),
+        (transaction) => transaction.deleteCold('webhook-dead-letters', letter.id),
+      );
+    }
+    await this.#store(hook, (delivery) => ({ ...delivery, redelivered: redeliver }));
+  }
+
+  /** The journal is about to lose these events: what was not sent of them is a dead letter first. */
+  async release(tenantId: TenantId, events: readonly Stored<EventRecord>[]): Promise<void> {
+    const tenant = this.deps.store.forTenant(tenantId);
+    for (const stored of tenant.list('webhooks')) {
+      const key = this.keyOf(tenantId, stored.id);
+      const hook = this.#hookOf({ key, tenantId, id: stored.id }, tenant, stored);
+      const ids = new Set(events.map(({ id }) => id));
+      const end = events.reduce(
+        (last, { id, createRevision }) =>
+          isBefore(last, { id, revision: createRevision })
+            ? { origin: '', revision: createRevision, event: id }
+            : last,
+        { origin: '', revision: 0, event: '' },
+      );
+      await this.#inTurn(hook.lane, async () => {
+        await this.#ready(hook);
+        const reason = 'the journal keeps no more events, and it was not delivered until then';
+        await this.#giveUp(hook, reason, (event) => ids.has(event.id) || !isBefore(end, event));
+      });
+    }
+  }
+
+  /** Of a webhook that is gone, or was replaced by another of its name. */
+  async #removeLeftovers(tenant: TenantStore, id: string, current: string | undefined): Promise<void> {
+    const [name] = segmentsOf('webhooks', id);
+    const under = prefixOf('webhook-deliveries', name);
+    for (const left of tenant.collection('webhook-deliveries').listUnder(under)) {
+      const [, webhook] = segmentsOf('webhook-deliveries', left.id);
+      if (webhook === current) continue;
+      await removeDeadLetters(tenant, name, webhook);
+      const transaction = tenant.transaction().expect('webhook-deliveries', left.id, left);
+      await this.commit(tenant, transaction.delete('webhook-deliveries', left.id));
+    }
+  }
+
+  #watch(tenant: TenantStore): Promise<Watch> {
+    const { tenantId } = tenant;
+    const known = this.#watches.get(tenantId);
+    if (known !== undefined) return known;
+    const opened = this.#open(tenant);
+    this.#watches.set(tenantId, opened);
+    opened.catch(() => this.#watches.delete(tenantId));
+    return opened;
+  }
+
+  async #open(tenant: TenantStore): Promise<Watch> {
+    const { revision } = await tenant.rangeCold('events', '', { limit: 1 });
+    return tenant.watchCold('events', revision, {
+      onBatch: (batch) => this.#arrived(tenant, batch),
+      onLost: () => {
+        // What came meanwhile is in the journal.
+        this.#unwatch(tenant.tenantId);
+        this.#lanes.forget(tenant.tenantId);
+        this.adopt(tenant.tenantId);
+      },
+    });
+  }
+
+  #unwatch(tenantId: TenantId): void {
+    void this.#watches.get(tenantId)?.then(
+      (watch) => watch.close(),
+      () => undefined,
+    );
+    this.#watches.delete(tenantId);
+  }
+
+  #arrived(tenant: TenantStore, { revision, changes }: KvChangeBatch): void {
+    const { tenantId } = tenant;
+    const events = changes
+      .flatMap(({ key, entry }) =>
+        entry ? [{ revision, record: decodeRecord<EventRecord>(key, entry.value) }] : [],
+      )
+      .map((event) => ({ ...event, id: idOf('events', event.record.id) }))
+      .sort((a, b) => (a.id < b.id ? -1 : 1));
+    if (events.length === 0) return;
+    for (const { id } of tenant.list('webhooks')) {
+      const lane = this.#lanes.get(this.keyOf(tenantId, id));
+      if (lane?.backlog.arrive(revision, events)) this.add(tenantId, id);
+    }
+  }
+}
+
+function positionAfter(
+  { position }: WebhookDelivery,
+  { revision, id }: JournalEvent,
+): WebhookDelivery['position'] {
+  return { origin: position.origin, revision, event: id };
+}
+
+function codeOf({ code }: Failed): { readonly code?: number } {
+  return code === undefined ? {} : { code };
+}
