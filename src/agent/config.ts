@@ -362,7 +362,8 @@ function unusedOf(text: string): Pick<CleaningSettings, 'unusedMs'> {
 
 /** For logs. */
 function withoutUser(proxy: string): string {
-  return proxy.replace(/[^/]*@/, '');
+  const user = proxy.lastIndexOf('@');
+  return user === -1 ? proxy : `${proxy.slice(0, proxy.indexOf('//') + 2)}${proxy.slice(user + 1)}`;
 }
 
 function proxies(given: string | undefined, environment: Environment): WayOut['proxyFor'] {

@@ -7,7 +7,7 @@ const GROUPS: Readonly<Record<GroupName, readonly Column[]>> = {
   state: STATE,
 };
 const BYTES_OF_A_FIGURE = 4;
-/** Of the objects around the figures, as measured. */
+/** Of the objects around the figures: estimated, rather too much. */
 const OVERHEAD = 2048;
 
 /** What a series takes when everything of it is kept: 16,320 bytes of figures and what is around them. */
