@@ -49,10 +49,10 @@ class SnapshotReader {
     const at = this.#text.indexOf('"nodes":[');
     if (at === -1) return;
     const head = this.#text.slice(0, at);
-    const list = (name: string): readonly string[] =>
-      [...(new RegExp(`"${name}":\\[\\[?([^\\]]*)\\]`).exec(head)?.[1] ?? '').matchAll(/"([^"]*)"/g)].map(
-        ([, text = '']) => text,
-      );
+    const list = (name: string): readonly string[] => {
+      const [, after = ''] = head.split(`"${name}":[`, 2);
+      return Array.from(after.slice(0, after.indexOf(']')).matchAll(/"([^"]*)"/g), ([, text = '']) => text);
+    };
     this.#fields = list('node_fields');
     this.#types = list('node_types');
     this.#text = this.#text.slice(at + '"nodes":['.length);

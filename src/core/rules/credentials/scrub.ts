@@ -25,7 +25,7 @@ function formsOf(value: string): readonly string[] {
   const inJson = JSON.stringify(value).slice(1, -1);
   const utf8 = new TextEncoder().encode(value);
   const latin = Array.from(utf8, (byte) => String.fromCharCode(byte)).join('');
-  const base64 = btoa(latin).replace(/=+$/, '');
+  const base64 = btoa(latin).replaceAll('=', '');
   const hex = Array.from(utf8, (byte) => byte.toString(16).padStart(2, '0')).join('');
   const inUrl = value.isWellFormed() ? encodeURIComponent(value) : value;
   const base64url = base64.replaceAll('+', '-').replaceAll('/', '_');
