@@ -70,7 +70,18 @@ beforeAll(async () => {
     { kind: 'Job', name: 'web', image: pushed.image, schedule: '0 3 * * *' },
     { token },
   );
+  await plane.api.post(
+    '/api/v1/webhooks',
+    {
+      name: 'alerts',
+      url: 'https://hooks.example.com/berth',
+      signing: { vault_path: 'resources/hooks' },
+      paused: true,
+    },
+    { token },
+  );
   own = {
+    webhook: 'alerts',
     volume: String(volume.body['id']),
     recommendation: 'rec_none',
     deployment: 'web',
@@ -93,6 +104,7 @@ const MISSING: Objects = {
   deployment: 'gone',
   job: 'gone',
   secret: 'gone',
+  webhook: 'gone',
   node: 'gone-node',
   network: 'gone-net',
   token: 'tokgone',
@@ -108,6 +120,7 @@ function objectOf(route: Route): string | undefined {
   if (/\/jobs\/\{name\}/.test(route.path)) return 'job';
   if (/\/nodes\/\{name\}/.test(route.path)) return 'node';
   if (/\/networks\/\{name\}/.test(route.path)) return 'network';
+  if (/\/webhooks\/\{name\}/.test(route.path)) return 'webhook';
   if (route.path.includes('/tokens/{id}')) return 'token';
   if (route.path.includes('/backups/{id}')) return 'backup';
   if (route.path.includes('/volumes/{id}')) return 'volume';
@@ -229,7 +242,7 @@ function sameAnswer(answer: Answer): Json {
     key === 'received'
       ? ''
       : String(value).replaceAll(
-          /\b(?:web|db|shop-node|gone-node|backend|gone-net|gone|tok[a-z0-9]+|bak_[a-z0-9]+|vol_[a-z0-9]+|rec_[a-z0-9]+)\b/g,
+          /\b(?:web|db|alerts|shop-node|gone-node|backend|gone-net|gone|tok[a-z0-9]+|bak_[a-z0-9]+|vol_[a-z0-9]+|rec_[a-z0-9]+)\b/g,
           '*',
         ),
   ]);

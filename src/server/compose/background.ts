@@ -56,6 +56,7 @@ function composeControllers(
         dialer: base.hooksDialer,
         secrets: base.secrets.store,
         credential: (tenantId, path) => credentialOf(base.store.forTenant(tenantId), path)?.record,
+        namespaces: config.secrets.namespaces,
         nowMs: () => clock.now().getTime(),
       }),
       counted: base.metrics.webhooks(),

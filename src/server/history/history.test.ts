@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, truncateSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
-import { afterEach, expect, it } from 'vitest';
+import { afterAll, afterEach, expect, it } from 'vitest';
 import { nodeName, type TenantId } from '../../core/model/ids.ts';
 import { Measurements } from '../runtime/measurements.ts';
 import { createMemoryKv } from '../store/memory.ts';
@@ -23,6 +23,7 @@ afterEach(async () => {
   for (const history of opened.splice(0)) await history.close();
   rmSync(join(folder, 'history'), { force: true });
 });
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 async function stage() {
   const kv = createMemoryKv();

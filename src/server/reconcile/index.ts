@@ -124,8 +124,9 @@ export function createControllers(options: ControllersOptions): Controllers {
     new AddressesController(options, options.network ?? DEFAULT_PREFIXES),
     new DrainController(options),
     new SpecSnapshotsController(options),
-    ...(webhooks ? [webhooks] : []),
     janitor,
+    // Stops before it: what is under way is cut off, and the janitor waits for no receiver.
+    ...(webhooks ? [webhooks] : []),
   ];
   return {
     liveness: nodeLiveness,

@@ -32,10 +32,10 @@ async function listen(answer: (request: IncomingMessage, response: ServerRespons
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
 }
 
-function posting(allowPrivate: readonly string[], timeoutMs = 300) {
+function posting(allowPrivate: readonly string[], timeoutMs = 300, text = 'the key') {
   const dialer = createDialer({ allowPrivate });
   ends.push(() => dialer.close());
-  const values = new Map([['key', new SecretValue('the key')]]);
+  const values = new Map([['key', new SecretValue(text)]]);
   return createPost({
     dialer,
     secrets: {
@@ -43,6 +43,7 @@ function posting(allowPrivate: readonly string[], timeoutMs = 300) {
       metadata: async () => ({ ok: true, exists: false }),
     },
     credential: () => undefined,
+    namespaces: ['resources'],
     nowMs: () => Date.parse(EVENT.at),
     timeoutMs,
   });
@@ -95,6 +96,19 @@ describe('one attempt to send an event', () => {
     expect(await posting(['http://127.0.0.1:*'])(SHOP, { url, signing }, EVENT, forever)).toEqual({
       failure: 'unsigned',
       message: 'the secret resources/hooks has no key other',
+    });
+  });
+
+  it('sends nothing that anybody could sign, or by a namespace that is not granted any more', async () => {
+    const url = await listen((_request, response) => response.end());
+    for (const text of ['whsec_', 'whsec_**'])
+      expect(
+        await posting(['http://127.0.0.1:*'], 300, text)(SHOP, { url, signing: SIGNING }, EVENT, forever),
+      ).toMatchObject({ failure: 'unsigned' });
+    const signing = { ...SIGNING, vault_path: 'platform/hooks' };
+    expect(await posting(['http://127.0.0.1:*'])(SHOP, { url, signing }, EVENT, forever)).toEqual({
+      failure: 'unsigned',
+      message: 'the policy does not grant the namespace platform of platform/hooks',
     });
   });
 

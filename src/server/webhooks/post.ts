@@ -9,7 +9,7 @@ import type { SecretsStore } from '../secrets/port.ts';
 import { readInService } from '../secrets/resolve.ts';
 import { VERSION } from '../version.ts';
 import { retryAfterMs } from './retry-after.ts';
-import { signed } from './signature.ts';
+import { keyBytes, signed } from './signature.ts';
 
 const TIMEOUT_MS = 10_000;
 /** What a receiver answers is not read any further; most say nothing. */
@@ -19,6 +19,8 @@ export interface PostOptions {
   readonly dialer: Dialer;
   readonly secrets: Pick<SecretsStore, 'read' | 'metadata'>;
   readonly credential: (tenantId: TenantId, path: SecretPath) => CredentialRecord | undefined;
+  /** Which the policy grants. */
+  readonly namespaces: readonly string[];
   readonly nowMs: () => number;
   /** Absent: 10 s. */
   readonly timeoutMs?: number;
@@ -28,18 +30,24 @@ type Key = SecretValue | { readonly problem: string };
 
 /** The version in service, read for every request: a rotation reaches the next one, and nothing is kept. */
 async function signingKey(
-  { secrets, credential }: PostOptions,
+  { secrets, credential, namespaces }: PostOptions,
   tenantId: TenantId,
   { vault_path, key }: WebhookSpec['signing'],
 ): Promise<Key> {
   const path = splitSecretPath(vault_path);
   if (path === undefined) return { problem: `${vault_path} is no path of a secret` };
+  if (!namespaces.includes(path.namespace))
+    return { problem: `the policy does not grant the namespace ${path.namespace} of ${vault_path}` };
   const record = credential(tenantId, path);
   const document = await (record === undefined
     ? secrets.read(tenantId, path)
     : readInService(secrets, tenantId, path, record));
   if (!document.ok) return { problem: `the signing key ${vault_path} cannot be read: ${document.message}` };
-  return document.values.get(key) ?? { problem: `the secret ${vault_path} has no key ${key}` };
+  const value = document.values.get(key);
+  if (value === undefined) return { problem: `the secret ${vault_path} has no key ${key}` };
+  return keyBytes(value.reveal()).length > 0
+    ? value
+    : { problem: `the key ${key} of ${vault_path} is empty, or whsec_ without base64 behind it` };
 }
 
 /** What a tenant may know of a failure: not which names and addresses there are inside the platform's network. */

@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto';
 /** As in Standard Webhooks: such a key is the bytes that follow in base64, any other is its own text. */
 const ENCODED = 'whsec_';
 
-function keyBytes(key: string): Buffer {
+export function keyBytes(key: string): Buffer {
   return key.startsWith(ENCODED) ? Buffer.from(key.slice(ENCODED.length), 'base64') : Buffer.from(key);
 }
 

@@ -81,10 +81,17 @@ async function answered(
   const window = spanOf(query, now().getTime());
   if (isRejection(window)) return window;
   const { level, from, to, every } = window;
-  const question: HistoryQuestion = { tenantId, of, name, stepMs: level.stepMs, from, to };
+  // No more than is kept; a step of the answer may begin before that.
+  const asked = Math.max(from, to - level.length);
+  const question: HistoryQuestion = { tenantId, of, name, stepMs: level.stepMs, from: asked, to };
   const { parts, isPartial } = await others(question);
   const here = own.part(tenantId, of, name, window);
-  const all = [...(here === undefined ? [] : [here]), ...parts.map(known).filter(({ length }) => length > 0)];
+  const lead = Array.from({ length: asked - from }, () => Number.NaN);
+  const elsewhere = parts
+    .map(known)
+    .filter(({ length }) => length > 0)
+    .map((columns) => columns.map((column) => [...lead, ...column]));
+  const all = [...(here === undefined ? [] : [here]), ...elsewhere];
   const { running, wanted, ...figures } = figuresOf(window, all);
   const [cores, whole, tenths] = [rounded(4), rounded(0), rounded(1)];
   return {

@@ -12,8 +12,6 @@ export interface JournalEvent {
 /** Held in memory of one webhook; what comes behind them stays in the journal until they are done. */
 const HELD = 64;
 const SLICE = 250;
-/** Sorts after every id. */
-const LAST = '~';
 
 export function isBefore(
   a: JournalPosition,
@@ -54,10 +52,10 @@ export class Backlog {
     return this.#upTo !== undefined && !(this.#queue.length === 0 && this.#hasMore);
   }
 
-  /** Done with everything that is there: where that ends. */
-  settled(origin: string): JournalPosition | undefined {
+  /** Done with everything that is there, `last` of it: where that ends. */
+  settled(origin: string, last: string): JournalPosition | undefined {
     if (this.#upTo === undefined || this.#queue.length > 0 || this.#hasMore) return undefined;
-    return { origin, revision: this.#upTo, event: LAST };
+    return { origin, revision: this.#upTo, event: last };
   }
 
   /** The first of them were sent, or given up. */

@@ -225,16 +225,66 @@ describe('the sender of webhooks', () => {
   });
 
   it('goes on with the next event when the receiver refuses one for what it is', async () => {
-    answer = (message) => (message === 'bad' ? { status: 422 } : OK);
+    answer = (message) => (message === 'good' ? OK : { status: 422 });
     await put();
-    await publish('bad', 'good');
+    await publish('bad', 'worse', 'good');
     await settle();
-    for (let tries = 1; tries < 10; tries += 1) await pass(1000 * 2 ** (tries - 1));
+    for (const _bad of ['bad', 'worse']) {
+      for (let tries = 1; tries < 10; tries += 1) await pass(1000 * 2 ** (tries - 1));
+      await settle();
+    }
     expect((await letters()).map(({ record: one }) => [one.event.message, one.code, one.attempts])).toEqual([
       ['bad', 422, 10],
+      ['worse', 422, 10],
     ]);
-    await settle();
     expect(taken).toEqual(['good']);
+  });
+
+  it.each([
+    ['paused', () => put({ paused: true })],
+    ['deleted', () => sim.write((one) => one.delete('webhooks', idOf('webhooks', 'alerts')))],
+  ])('sends no more of what waits once it is %s', async (_what, end) => {
+    let first: (() => void) | undefined;
+    answer = (message) =>
+      message === 'e0' ? new Promise((resolve) => (first = () => resolve(OK))) : Promise.resolve(OK);
+    await put();
+    await publish(...many(5));
+    await settle();
+    await end();
+    first?.();
+    await settle();
+    expect(taken).toEqual(['e0']);
+  });
+
+  it('sends nothing of the past when its filter becomes wider', async () => {
+    await put({ events: { kinds: ['other.*'] } });
+    await publish(...many(3));
+    await settle();
+    await put();
+    await publish('after');
+    await settle();
+    expect(taken).toEqual(['after']);
+  });
+
+  it('makes way for the journal between two requests', async () => {
+    await sim.restart({ webhooks, eventsKept: { keepDays: 7, keepCount: 10 } });
+    const waiting: (() => void)[] = [];
+    answer = () => new Promise((resolve) => waiting.push(() => resolve(OK)));
+    await put();
+    await publish(...many(25));
+    await settle();
+    await pass(600_000);
+    waiting.shift()?.();
+    await settle();
+    // The second request would have been one that the journal has lost.
+    expect((await letters()).length).toBeGreaterThan(10);
+    expect(taken).toEqual(['e0']);
+    answer = () => OK;
+    waiting.shift()?.();
+    await settle();
+    expect(new Set([...taken, ...(await letters()).map(({ record: one }) => one.event.message)])).toEqual(
+      new Set(many(25)),
+    );
   });
 
   it('leaves nothing of a webhook that is deleted, also for the next one of its name', async () => {

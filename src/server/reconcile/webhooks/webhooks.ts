@@ -1,6 +1,11 @@
 import type { EventRecord } from '../../../core/model/event.ts';
 import type { TenantId } from '../../../core/model/ids.ts';
-import { HOLD_DAYS, type WebhookDelivery, type WebhookRecord } from '../../../core/model/webhook.ts';
+import {
+  HOLD_DAYS,
+  type JournalPosition,
+  type WebhookDelivery,
+  type WebhookRecord,
+} from '../../../core/model/webhook.ts';
 import {
   isGivenUp,
   isWanted,
@@ -63,6 +68,10 @@ interface Lane {
   isResumed: boolean;
   /** One at a time works on it. */
   turn: Promise<void>;
+  /** Others that want their turn: sending makes way for them. */
+  waiting: number;
+  /** Under the filter of before everything up to here was done: a wider one sends nothing of the past. */
+  from: JournalPosition | undefined;
 }
 
 interface Hook {
@@ -150,26 +159,29 @@ export class WebhooksController extends Reconciler {
   #hookOf(request: ReconcileRequest, tenant: TenantStore, stored: Stored<WebhookRecord>): Hook {
     const { id, events } = stored.record;
     const filter = JSON.stringify(events);
+    const madeAt = this.deps.store.getGlobal('tenants', request.tenantId)?.createRevision ?? 0;
+    const origin = `${madeAt}.${stored.createRevision}`;
     let lane = this.#lanes.get(request.key);
     if (lane === undefined || lane.webhook !== id || lane.filter !== filter) {
-      const backlog = new Backlog(wantsOf(stored.record));
+      const done = lane?.webhook === id ? lane.backlog.settled(origin, '') : undefined;
       lane = {
         webhook: id,
         filter,
-        backlog,
+        backlog: new Backlog(wantsOf(stored.record)),
         dueMs: 0,
         toldMs: Number.NEGATIVE_INFINITY,
         revision: stored.modRevision,
         isResumed: lane === undefined,
         turn: lane?.turn ?? Promise.resolve(),
+        waiting: lane?.waiting ?? 0,
+        from: done && { ...done, revision: Math.min(done.revision, stored.modRevision - 1) },
       };
       this.#lanes.set(request.key, lane);
     }
     // Written since: whatever was wrong may be mended.
     if (lane.revision !== stored.modRevision) lane.dueMs = 0;
     lane.revision = stored.modRevision;
-    const madeAt = this.deps.store.getGlobal('tenants', request.tenantId)?.createRevision ?? 0;
-    return { request, tenant, stored, lane, origin: `${madeAt}.${stored.createRevision}` };
+    return { request, tenant, stored, lane, origin };
   }
 
   async #inTurn(lane: Lane, work: () => Promise<void>): Promise<void> {
@@ -186,15 +198,25 @@ export class WebhooksController extends Reconciler {
     const delivery = this.#delivery(hook);
     const isGone = delivery?.record.gone?.revision === stored.modRevision;
     if (stored.record.paused) return this.#hold(hook);
+    if ((this.#underWay.get(request.tenantId) ?? 0) >= PER_TENANT) return this.again(request, BUSY_MS);
     const order = tenant.get('webhook-orders', idOf('webhook-orders', stored.record.name, stored.record.id));
-    if (order !== undefined && order.record.redeliver > (delivery?.record.redelivered ?? 0))
+    if (order !== undefined && order.record.redeliver > (delivery?.record.redelivered ?? 0)) {
       await this.#redeliver(hook, order.record);
+      if (!this.#isCurrent(hook)) return this.again(request);
+    }
     if (isGone && this.#delivery(hook)?.record.gone !== undefined) return this.#hold(hook);
     const waitMs = lane.dueMs - this.deps.clock.monotonicMs();
     if (waitMs > 0) return this.#hold(hook, waitMs);
     if (lane.backlog.first === undefined) return;
-    if ((this.#underWay.get(request.tenantId) ?? 0) >= PER_TENANT) return this.again(request, BUSY_MS);
     await this.#burst(hook);
+  }
+
+  /** False: it was deleted, paused or changed meanwhile, or another process sends by now. */
+  #isCurrent({ tenant, stored, request }: Hook): boolean {
+    return (
+      this.deps.owns(request.tenantId) &&
+      tenant.get('webhooks', request.id)?.modRevision === stored.modRevision
+    );
   }
 
   /** Nothing is sent now; that more wait is stored now and then. */
@@ -224,6 +246,16 @@ export class WebhooksController extends Reconciler {
         event: '',
       };
       await this.#store(hook, () => ({ position, pending: 0, deadLetters: 0, dropped: 0 }));
+    }
+    const { from: done } = lane;
+    if (done !== undefined) {
+      const isStored = await this.#store(hook, (delivery) => {
+        const { origin: at, revision, event } = delivery.position;
+        return at === origin && revision < done.revision
+          ? { ...delivery, position: { ...done, event } }
+          : delivery;
+      });
+      if (isStored) lane.from = undefined;
     }
     const delivery = this.#delivery(hook)?.record;
     if (delivery === undefined || lane.backlog.isRead) return;
@@ -295,7 +327,11 @@ export class WebhooksController extends Reconciler {
     };
     for (let sent = 0; sent < BURST; sent += 1) {
       const event = backlog.first;
-      if (event === undefined) break;
+      if (event === undefined || (sent > 0 && lane.waiting > 0)) break;
+      if (!this.#isCurrent(hook)) {
+        await keep();
+        return this.again(request);
+      }
       const verdict = await this.#send(hook, event.record);
       if (verdict.outcome !== 'delivered') {
         await keep();
@@ -346,7 +382,7 @@ export class WebhooksController extends Reconciler {
       },
     );
     // In a store that was written anew the order of ids has served its turn.
-    const settled = lane.backlog.settled(origin);
+    const settled = lane.backlog.settled(origin, event.id);
     if (settled !== undefined && this.#delivery(hook)?.record.position.origin !== origin)
       await this.#store(hook, (delivery) => ({ ...delivery, position: settled }));
   }
@@ -358,7 +394,8 @@ export class WebhooksController extends Reconciler {
     const attempts = (known?.event === event.record.id ? known.attempts : 0) + 1;
     if (isGivenUp(verdict, attempts)) {
       const reason = `refused ${attempts} times: ${verdict.reason}`;
-      return this.#giveUp(hook, reason, (one) => one.id === event.id, { attempts, ...codeOf(verdict) });
+      await this.#giveUp(hook, reason, (one) => one.id === event.id, { attempts, ...codeOf(verdict) });
+      return this.again(request);
     }
     const random = this.#sending.random?.() ?? Math.random();
     const delayMs = retryDelayMs(attempts, random, verdict.retryAfterMs);
@@ -455,13 +492,18 @@ export class WebhooksController extends Reconciler {
     }
   }
 
-  /** Each once; the first that is not taken ends it. */
+  /** Each once, some of them in a turn; the first that is not taken ends it. */
   async #redeliver(
     hook: Hook,
     { redeliver, events }: { redeliver: number; events?: readonly string[] },
   ): Promise<void> {
     const { tenant, stored, lane } = hook;
+    let sent = 0;
     for await (const letter of orderedDeadLetters(tenant, stored.record, events)) {
+      if (!this.#isCurrent(hook)) return;
+      // What was taken is deleted: the next turn goes on behind it.
+      if (sent >= BURST || (sent > 0 && lane.waiting > 0)) return this.again(hook.request);
+      sent += 1;
       const verdict = await this.#send(hook, letter.record.event);
       if (verdict.outcome === 'none') {
         if (!verdict.isEnding) this.again(hook.request, BUSY_MS);
@@ -495,23 +537,31 @@ export class WebhooksController extends Reconciler {
   /** The journal is about to lose these events: what was not sent of them is a dead letter first. */
   async release(tenantId: TenantId, events: readonly Stored<EventRecord>[]): Promise<void> {
     const tenant = this.deps.store.forTenant(tenantId);
-    for (const stored of tenant.list('webhooks')) {
+    const ids = new Set(events.map(({ id }) => id));
+    const end = events.reduce(
+      (last, { id, createRevision }) =>
+        isBefore(last, { id, revision: createRevision })
+          ? { origin: '', revision: createRevision, event: id }
+          : last,
+      { origin: '', revision: 0, event: '' },
+    );
+    const release = async (stored: Stored<WebhookRecord>): Promise<void> => {
       const key = this.keyOf(tenantId, stored.id);
       const hook = this.#hookOf({ key, tenantId, id: stored.id }, tenant, stored);
-      const ids = new Set(events.map(({ id }) => id));
-      const end = events.reduce(
-        (last, { id, createRevision }) =>
-          isBefore(last, { id, revision: createRevision })
-            ? { origin: '', revision: createRevision, event: id }
-            : last,
-        { origin: '', revision: 0, event: '' },
-      );
-      await this.#inTurn(hook.lane, async () => {
-        await this.#ready(hook);
-        const reason = 'the journal keeps no more events, and it was not delivered until then';
-        await this.#giveUp(hook, reason, (event) => ids.has(event.id) || !isBefore(end, event));
-      });
-    }
+      const { lane } = hook;
+      lane.waiting += 1;
+      try {
+        await this.#inTurn(lane, async () => {
+          await this.#ready(hook);
+          const reason = 'the journal keeps no more events, and it was not delivered until then';
+          await this.#giveUp(hook, reason, (event) => ids.has(event.id) || !isBefore(end, event));
+        });
+      } finally {
+        lane.waiting -= 1;
+      }
+    };
+    // Side by side: each waits for one request at most, and all of them for the slowest.
+    await Promise.all(tenant.list('webhooks').map(release));
   }
 
   /** Of a webhook that is gone, or was replaced by another of its name. */

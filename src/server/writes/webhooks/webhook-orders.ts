@@ -67,11 +67,13 @@ export async function redeliver(
     const orderId = idOf('webhook-orders', name, id);
     const before = tenant.get('webhook-orders', orderId);
     const number = (before?.record.redeliver ?? 0) + 1;
+    const isOpen = before !== undefined && before.record.redeliver > (delivery?.redelivered ?? 0);
+    const both = isOpen ? together(before.record.events, events) : events;
     const transaction = tenant
       .transaction()
       .expect('webhooks', stored.id, stored)
       .expect('webhook-orders', orderId, before)
-      .put('webhook-orders', orderId, { redeliver: number, ...(events !== undefined && { events }) });
+      .put('webhook-orders', orderId, { redeliver: number, ...(both !== undefined && { events: both }) });
     const subject = { kind: 'Webhook', name } as const;
     admission.journal.audit(transaction, tenant.tenantId, caller, 'webhook.redelivery_requested', subject);
     return {
@@ -79,4 +81,12 @@ export async function redeliver(
       transaction,
     };
   });
+}
+
+/** An order that is not carried out yet holds beside the new one; undefined is all of them. */
+function together(
+  before: readonly string[] | undefined,
+  events: readonly string[] | undefined,
+): readonly string[] | undefined {
+  return before === undefined || events === undefined ? undefined : [...new Set([...before, ...events])];
 }
