@@ -47,14 +47,14 @@ const create: Subcommand = {
   ],
   examples: [
     {
-      line: 'berth webhook create alerts --url https://hooks.example.com/berth --signing-key resources/hooks --kind node.failed --kind deployment.degraded',
+      line: 'berth webhook create alerts --url https://hooks.example.com --signing-key resources/hooks --kind node.failed',
       what: 'what somebody has to look at',
     },
   ],
   run: async (session, { parameters: [name = ''], options }) => {
     const format = outputFormat(options);
     const url = options.text('url');
-    const path = options.text('signing-key');
+    const path = options.text('signingKey');
     if (url === undefined || path === undefined)
       throw usage(`a webhook needs --${url === undefined ? 'url' : 'signing-key'}`);
     const [vault_path = '', key] = path.split('#');
