@@ -197,8 +197,8 @@ class Screen {
 
 const HEAD = `# What a terminal shows
 
-Made by \`npm run capture\`: each command was typed into a real terminal of ${COLUMNS} columns on a machine called \`vm\`, and this is
-what stood there afterwards. Colours are left out; nothing is said by colour alone.
+Commands, each typed into a real terminal of ${COLUMNS} columns on a machine called \`vm\`, and what stood there afterwards. Made by
+\`npm run capture\`. Colours are left out; nothing is said by colour alone.
 `;
 
 const house = new GuideHouse();

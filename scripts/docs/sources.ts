@@ -43,10 +43,12 @@ const GROUPS: readonly (readonly [title: string, slugs: readonly string[]])[] = 
       'troubleshooting',
       'upgrade',
       'recovery',
+      'lost-token',
       'moving-to-etcd',
       'several-control-planes',
       'sizing',
       'security',
+      'terminal',
     ],
   ],
 ];
@@ -68,8 +70,8 @@ function summaryOf(markdown: string): string {
   const paragraph = markdown
     .replaceAll(/<!--[\s\S]*?-->/g, '')
     .split('\n\n')
-    .map((part) => part.trim())
-    .find((part) => part !== '' && !/^(?:#|```|!\[|\||Generated from)/.test(part));
+    .map((part) => part.trim().replace(/^Generated from [^.]*; do not edit\.\s*/, ''))
+    .find((part) => part !== '' && !/^(?:#|```|!\[|\|)/.test(part));
   const text = plain(paragraph ?? '');
   const sentence = /^.{20,180}?[.:](?=\s|$)/.exec(text)?.[0] ?? text.slice(0, 160);
   return sentence.replace(/:$/, '.');

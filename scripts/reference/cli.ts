@@ -30,7 +30,7 @@ export function cliReference(): string {
   );
   return `# Command line
 
-Generated from the commands; do not edit. \`berth <command> --help\` prints the same pages.
+Generated from the commands; do not edit. Every command with its flags and examples; \`berth <command> --help\` prints the same pages.
 
 ${overview.join('\n')}
 Every command ends with one of these:

@@ -15,7 +15,7 @@ export function configurationReference(): string {
   );
   return `# Configuration of the control plane
 
-Generated from the settings table; do not edit. Settings come from \`berth.yaml\` (or \`--config FILE\`), then \`BERTH_*\`
+Generated from the settings table; do not edit. Every setting with its default. They come from \`berth.yaml\` (or \`--config FILE\`), then \`BERTH_*\`
 variables, then flags. Unknown keys, variables and flags are refused at start.
 
 | Key | Type | Default | Variable | Flag | Meaning |
