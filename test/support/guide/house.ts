@@ -73,7 +73,7 @@ export class GuideHouse {
 
   /** All but `berth up`. */
   async prepare(): Promise<void> {
-    ensurePackages(['docker.io', 'docker-registry', 'busybox-static', 'curl', 'jq']);
+    ensurePackages(['docker.io', 'docker-registry', 'busybox-static', 'curl', 'etcd-server', 'jq']);
     mkdirSync(join(this.home, 'path'));
     symlinkSync(join(ROOT, 'bin/berth'), join(this.home, 'path/berth'));
     await this.needEngines(1);
