@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { compressFiles } from './compress.ts';
 import { ROOT } from './run.ts';
 import { isStale } from './stale.ts';
+import { LICENSES, writeNotices } from './third-party-notices.ts';
 
 /**
  * The dashboard as the control plane serves it: `dist/dashboard`, each file also compressed, and last `built.json`, without
@@ -10,7 +11,14 @@ import { isStale } from './stale.ts';
  */
 const FOLDER = join(ROOT, 'dist/dashboard');
 const MARK = join(FOLDER, 'built.json');
-const SOURCES = ['src/dashboard', 'src/sdk', 'src/core', 'package-lock.json', 'scripts/build-dashboard.ts'];
+const SOURCES = [
+  'src/dashboard',
+  'src/sdk',
+  'src/core',
+  'package-lock.json',
+  'scripts/build-dashboard.ts',
+  'scripts/third-party-notices.ts',
+];
 /** Whole or not at all: a control plane that starts meanwhile finds the old build or the new one. */
 function replaceWith(folder: string): void {
   for (let tries = 1; ; tries += 1) {
@@ -36,14 +44,15 @@ async function main(): Promise<void> {
       mode: 'production',
       configFile: join(ROOT, 'src/dashboard/vite.config.ts'),
       logLevel: 'error',
-      build: { outDir },
+      build: { outDir, license: { fileName: LICENSES } },
     });
+    const libraries = writeNotices(outDir);
     const sizes = compressFiles(outDir);
     writeFileSync(join(outDir, 'built.json'), `${JSON.stringify({ gzipBytes: sizes }, null, 2)}\n`);
     replaceWith(outDir);
     const total = Object.values(sizes).reduce((sum, bytes) => sum + bytes, 0);
     process.stdout.write(
-      `dashboard: ${Object.keys(sizes).length} files, ${Math.round(total / 1000)} kB compressed\n`,
+      `dashboard: ${Object.keys(sizes).length} files, ${Math.round(total / 1000)} kB compressed, of ${libraries} libraries\n`,
     );
   } finally {
     rmSync(outDir, { recursive: true, force: true });

@@ -101,6 +101,21 @@ describe('the package', () => {
     expect(pinned.filter(([, { dev }]) => dev === true)).toEqual([]);
   });
 
+  it('carries the licences of what its dashboard is made of, the font too', () => {
+    const path = 'package/dist/dashboard/THIRD-PARTY-NOTICES.md';
+    const text = execFileSync('tar', ['-xzOf', installed.tarball, path], { encoding: 'utf8' });
+    for (const name of [
+      'react',
+      'react-dom',
+      'uplot',
+      '@xterm/xterm',
+      'tailwindcss',
+      '@fontsource-variable/inter',
+    ])
+      expect(text).toMatch(new RegExp(`^## ${name} \\d\\S* \\(\\S+\\)$`, 'm'));
+    expect(text).toContain('SIL OPEN FONT LICENSE Version 1.1');
+  });
+
   it('runs on the Node it brings, whatever the machine has', () => {
     expect(berth('--version')).toMatch(/^berth \d+\.\d+\.\d+\n$/);
     // A machine whose own Node is too old for us, and one without any.

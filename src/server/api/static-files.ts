@@ -52,7 +52,8 @@ function staticFile(folder: string, name: string): StaticFile {
 /** All of it in memory: it is small, and a request then looks up a name and never touches a path. */
 function loadFiles(folder: string): Files {
   const names = readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && !/\.(?:br|gz)$/.test(entry.name) && entry.name !== BUILT)
+    // Markdown is for who has the package: notices of others.
+    .filter((entry) => entry.isFile() && !/\.(?:br|gz|md)$/.test(entry.name) && entry.name !== BUILT)
     .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1));
   return new Map(names.map((name) => [`/${name}`, staticFile(folder, name)]));
 }

@@ -1,0 +1,50 @@
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ROOT } from './run.ts';
+
+interface Library {
+  readonly name: string;
+  readonly version: string;
+  readonly identifier?: string;
+  readonly text?: string;
+}
+
+/** Written by Vite: the libraries whose code is in the scripts. */
+export const LICENSES = 'licenses.json';
+const NOTICES = 'THIRD-PARTY-NOTICES.md';
+/** In the styles and beside them, where Vite does not look. */
+const OF_STYLES = ['@fontsource-variable/inter', 'tailwindcss'];
+
+function libraryOf(name: string): Library {
+  const folder = join(ROOT, 'node_modules', name);
+  const { version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
+    readonly version: string;
+    readonly license: string;
+  };
+  return {
+    name,
+    version,
+    identifier: license,
+    text: readFileSync(join(folder, 'LICENSE'), 'utf8').trim(),
+  };
+}
+
+function sectionOf({ name, version, identifier = '', text }: Library): string {
+  if (text === undefined) throw new Error(`${name} ${version} brings no text of its licence (${identifier})`);
+  return `## ${name} ${version} (${identifier})\n\n${text.replaceAll('\r', '').trim()}\n`;
+}
+
+/** Puts the notices of what a build of the dashboard is made of in place of Vite's list; answers with their number. */
+export function writeNotices(folder: string): number {
+  const list = join(folder, LICENSES);
+  const bundled = JSON.parse(readFileSync(list, 'utf8')) as readonly Library[];
+  rmSync(list);
+  const libraries = [...bundled.filter(({ name }) => !OF_STYLES.includes(name)), ...OF_STYLES.map(libraryOf)];
+  const sorted = libraries.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  const head = `# Third-party notices
+
+The dashboard and the pages below /docs hold code and a font of these projects, under the licences that follow.
+`;
+  writeFileSync(join(folder, NOTICES), [head, ...sorted.map(sectionOf)].join('\n'));
+  return sorted.length;
+}
