@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -21,11 +21,11 @@ const BACKUP = {
 const folder = mkdtempSync(join(tmpdir(), 'berth-volume-jobs-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** The command of a job with a restic that says what it is given; `fails` are words at which it fails. */
+/** The command of a job with a restic that says what it is given and has a file of `backup`; `fails` are words at which it fails. */
 function said(job: Readonly<Record<string, unknown>>, fails = 'nothing'): readonly string[] {
   const log = join(folder, 'log');
   writeFileSync(log, '');
-  const restic = `#!/bin/sh\necho "$@" >> ${log}\nmkdir -p ${folder}/volume/backup\ncase "$*" in *${fails}*) exit 1;; esac\n`;
+  const restic = `#!/bin/sh\necho "$@" >> ${log}\nmkdir -p ${folder}/volume/backup\n: > ${folder}/volume/backup/dump\ncase "$*" in *${fails}*) exit 1;; esac\n`;
   writeFileSync(join(folder, 'restic'), restic, { mode: 0o755 });
   // Where a container has the volume and what is restored, the test has folders of its own.
   const argv = (job['command'] as readonly string[]).map((word) =>
@@ -73,10 +73,25 @@ describe('a job of a volume', () => {
     expect(() => said(restoreJob(terms))).toThrow('the volume is not empty');
   });
 
+  it('fails when the snapshot has nothing of what was asked for, and leaves the volume as it was', () => {
+    const terms = { ...REPOSITORY, name: 'r', volume: 'v2', from: 'pg-data', snapshot: 'latest' };
+    rmSync(join(folder, 'volume'), { recursive: true, force: true });
+    mkdirSync(join(folder, 'volume'));
+    expect(() => said(restoreJob({ ...terms, path: 'backups/pg', as: 'pg' }))).toThrow(
+      `the snapshot has nothing under ${folder}/volume/backups/pg\n`,
+    );
+    expect(readdirSync(join(folder, 'volume'))).toEqual(['backup']);
+    const drill = { ...REPOSITORY, name: 'd', from: 'pg-data', schedule: '0 5 * * 0', check: ['true'] };
+    expect(() => said(drillJob({ ...drill, path: 'backups' }))).toThrow(
+      `the snapshot has nothing under ${folder}/volume/backups\n`,
+    );
+  });
+
   it('drills: the check decides', () => {
     const terms = { ...REPOSITORY, name: 'd', from: 'pg-data', schedule: '0 5 * * 0' };
     const drill = (check: readonly string[]) => {
       mkdirSync(join(folder, folder, 'volume'), { recursive: true });
+      writeFileSync(join(folder, folder, 'volume/dump'), '');
       return said(drillJob({ ...terms, check }));
     };
     expect(drillJob({ ...terms, check: ['true'] })).not.toHaveProperty('volumes');

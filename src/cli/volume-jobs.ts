@@ -52,14 +52,26 @@ restic backup --host "$1" --tag berth "$2"
 restic forget --host "$1" --tag berth --keep-daily "$3" --keep-weekly "$4" --keep-monthly "$5" --prune
 `;
 
-/** The folders above are made first: restic would open those that it makes to root alone. */
+/** restic ends with 0 also when the snapshot has nothing of what was asked for. */
+function orNothing(folder: string, path: string, first = ''): string {
+  return `if [ -z "$(ls -A ${folder} | grep -vx lost+found)" ]; then
+${first}  echo "the snapshot has nothing under ${path}" >&2
+  exit 74
+fi
+`;
+}
+
+/**
+ * The folders above are made first: restic would open those that it makes to root alone. They go when there was nothing for them, so that
+ * another restore finds the volume as it was.
+ */
 const RESTORE = `if [ -n "$(ls -A ${MOUNT} | grep -vx lost+found)" ]; then
   echo "the volume is not empty: nothing is restored over what is there" >&2
   exit 73
 fi
 mkdir -p "$3"
 restic restore "$2" --host "$1" --tag berth --include "$3" --target /
-`;
+${orNothing('"$3"', '$3', '  rmdir -p "$3" 2> /dev/null || :\n')}`;
 const RENAME = 'mv "$3" "$4"\n';
 
 const DRILL = `host=$1 path=$2
@@ -67,7 +79,7 @@ shift 2
 mkdir -p "${RESTORED}$path"
 restic restore latest --host "$host" --tag berth --include "$path" --target ${RESTORED}
 cd "${RESTORED}$path"
-"$@"
+${orNothing('.', '$path')}"$@"
 `;
 
 function script(text: string, ...args: readonly string[]): readonly string[] {
