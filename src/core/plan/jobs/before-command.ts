@@ -8,6 +8,8 @@ import type { InstanceState } from '../rollout/instance-state.ts';
 export const BEFORE_WAIT_MS = 300_000;
 /** An instance becomes healthy without a change of the job, so that it is looked for this often. */
 export const BEFORE_LOOK_MS = 1_000;
+/** Between two commands of which the first did not get through: each is a line of the audit. */
+export const BEFORE_AGAIN_MS = 5_000;
 
 /** The command of a run on its way to an instance. */
 export interface PlannedCommand {

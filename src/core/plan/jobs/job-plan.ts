@@ -21,8 +21,13 @@ export interface Clearing {
 export interface JobMemory {
   readonly retry?: { readonly key: string; readonly dueMs: number };
   readonly failing?: { readonly instanceId: InstanceId; readonly sinceMs: number };
-  /** Since when the command before a run has no instance to be run in. */
-  readonly unprepared?: { readonly runId: string; readonly sinceMs: number };
+  /** Since when the command before a run has no instance to be run in, or does not get through to it. */
+  readonly unprepared?: {
+    readonly runId: string;
+    readonly sinceMs: number;
+    /** When one did not get through last, and why. */
+    readonly tried?: { readonly atMs: number; readonly why: string };
+  };
   /** Since when an instance is no longer needed. */
   readonly leftover: ReadonlyMap<InstanceId, number>;
 }

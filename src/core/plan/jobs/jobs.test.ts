@@ -7,6 +7,7 @@ import { activeRun, isFinished } from '../../model/job-run.ts';
 import type { CronSchedule } from '../../model/schedule.ts';
 import type { NodeCondition } from '../rollout/instance-state.ts';
 import {
+  BEFORE_AGAIN_MS,
   BEFORE_WAIT_MS,
   type CommandOutcome,
   type CommandPlace,
@@ -294,7 +295,29 @@ describe('a command before a run', () => {
     world.prepare({ ok: false, reason: 'before_unavailable', message: 'no agent' });
     expect(world.look()).toMatchObject({ recheckInMs: expect.any(Number) });
     expect([world.run?.state, world.command]).toEqual(['Pending', undefined]);
+    expect(world.look().command).toBeUndefined();
+    expect(world.run?.message).toBe('waits to run its command first: no agent');
+    world.pass(BEFORE_AGAIN_MS);
     expect(world.look().command).toBeDefined();
+  });
+
+  it('that never gets through fails the run after the same time, although there is an instance', () => {
+    const world = new World({ before });
+    world.order();
+    let commands = 0;
+    const began = world.nowMs;
+    for (world.look(); world.run?.state === 'Pending'; world.look()) {
+      if (world.command === undefined) {
+        world.pass(1_000);
+        continue;
+      }
+      commands += 1;
+      world.look();
+      world.prepare({ ok: false, reason: 'before_unavailable', message: 'the session of the agent ended' });
+    }
+    expect(world.run).toMatchObject({ state: 'Failed', reason: 'before_unavailable' });
+    expect(world.run?.message).toContain('the session of the agent ended');
+    expect([world.nowMs - began, commands]).toEqual([BEFORE_WAIT_MS, BEFORE_WAIT_MS / BEFORE_AGAIN_MS + 1]);
   });
 
   it('ends with a cancelled run', () => {

@@ -13,6 +13,7 @@ import {
 } from '../../model/job-run.ts';
 import { parseDuration } from '../../model/quantity.ts';
 import {
+  BEFORE_AGAIN_MS,
   BEFORE_LOOK_MS,
   BEFORE_WAIT_MS,
   type CommandFailure,
@@ -319,24 +320,28 @@ class Planning {
     if (before === undefined || run.preparedAt !== undefined) return run;
     const { command, commandPlace, memory, nowMs } = this.#input;
     const { planned, outcome } = command?.planned.runId === run.id ? command : {};
+    const known = memory?.unprepared?.runId === run.id ? memory.unprepared : undefined;
     if (planned !== undefined && outcome === undefined) {
       this.#command = planned;
+      this.#unprepared = known;
       return undefined;
     }
     if (planned !== undefined && outcome?.ok === true) return this.#notePrepared(run, planned);
     if (outcome?.ok === false && outcome.reason !== 'before_unavailable')
       return this.#failUnprepared(run, outcome);
+    const tried = outcome?.ok === false ? { atMs: nowMs, why: outcome.message } : known?.tried;
     const place: CommandPlace =
-      outcome?.ok === false
-        ? { ok: false, why: outcome.message, final: false }
+      tried !== undefined && nowMs - tried.atMs < BEFORE_AGAIN_MS
+        ? { ok: false, why: tried.why, final: false }
         : commandPlace(before.deployment);
     if (place.ok) {
       this.#command = plannedCommand(run.id, before, place);
+      // Until one has got through: those that do not are waited for together.
+      this.#unprepared = known;
       this.#putRun({ ...run, message: `its command runs in ${before.deployment} on ${place.nodeId} first` });
       return undefined;
     }
-    const known = memory?.unprepared?.runId === run.id ? memory.unprepared : undefined;
-    const unprepared = known ?? { runId: run.id, sinceMs: nowMs };
+    const unprepared = { runId: run.id, sinceMs: known?.sinceMs ?? nowMs, ...(tried && { tried }) };
     if (place.final || nowMs - unprepared.sinceMs >= BEFORE_WAIT_MS)
       return this.#failUnprepared(run, {
         reason: 'before_unavailable',

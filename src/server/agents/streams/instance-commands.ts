@@ -5,12 +5,14 @@ import type {
 } from '../../../core/plan/jobs/before-command.ts';
 import type { InstanceCommands } from '../../runtime/instance-commands.ts';
 import type { Dispatch } from '../dispatch.ts';
-import type { AgentStream } from './streams.ts';
+import { type AgentStream, TOO_MANY_STREAMS } from './streams.ts';
 
 /** The agent ends the command at its timeout; its answer may take this much longer. */
 const ANSWER_GRACE_MS = 5_000;
 /** The agent's reason for a command that it killed. */
 const TIMED_OUT = 'exec_timeout';
+/** A session that ended comes back, and streams end. What had begun is begun again, as after the end of a control plane. */
+const PASSING: ReadonlySet<string> = new Set(['agent_unreachable', TOO_MANY_STREAMS]);
 
 function failed(reason: CommandFailure['reason'], message: string, exitCode?: number): CommandOutcome {
   return { ok: false, reason, message, ...(exitCode !== undefined && { exitCode }) };
@@ -21,7 +23,11 @@ function outcomeOf({ end }: AgentStream, { deployment, timeoutMs }: PlannedComma
   const what = `the command before it, in ${deployment},`;
   if (error?.reason === TIMED_OUT)
     return failed('before_timed_out', `${what} did not end within ${timeoutMs / 1000} s`);
-  if (error !== undefined) return failed('before_failed', `${what} was not run to its end: ${error.message}`);
+  if (error !== undefined)
+    return failed(
+      PASSING.has(error.reason) ? 'before_unavailable' : 'before_failed',
+      `${what} was not run to its end: ${error.message}`,
+    );
   if (exitCode === 0) return { ok: true };
   return failed('before_failed', `${what} ended with exit code ${exitCode ?? 'unknown'}`, exitCode);
 }
