@@ -24,6 +24,16 @@ export class OwnFiles {
         `${what} cannot be loaded: the files of this release were replaced while it runs (an upgrade?). Restart the control plane.`,
       );
   }
+
+  /** For what is loaded when it is first needed. What is loaded stays, whatever becomes of the files. */
+  loader<T>(what: string, load: () => Promise<T>): () => Promise<T> {
+    let loaded: { readonly value: T } | undefined;
+    return async () => {
+      if (loaded === undefined) this.require(what);
+      loaded ??= { value: await load() };
+      return loaded.value;
+    };
+  }
 }
 
 /** npm writes every file of a package anew. */

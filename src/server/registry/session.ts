@@ -55,6 +55,8 @@ const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 const MAX_TOKEN_ANSWER_BYTES = 64 * 1024;
 /** Visible ASCII: nothing that could break out of a header. */
 const TOKEN = /^[\x21-\x7e]{1,16384}$/;
+/** With the first challenge: the list of public suffixes is long. */
+const answering = ownFiles.loader('what answers registries', () => import('./challenge.ts'));
 
 export function createRegistrySession(options: SessionOptions): RegistrySession {
   const { dialer, registry } = options;
@@ -91,7 +93,7 @@ export function createRegistrySession(options: SessionOptions): RegistrySession 
     challenge: Challenge,
     { credentials, denied }: Known,
   ): Promise<Obstacle | undefined> {
-    const { trustedRealm } = await import('./challenge.ts');
+    const { trustedRealm } = await answering();
     const realm = trustedRealm(challenge.params.get('realm') ?? '', registry, options.authHosts);
     if (realm === undefined) return 'realm_refused';
     const service = challenge.params.get('service');
@@ -113,9 +115,7 @@ export function createRegistrySession(options: SessionOptions): RegistrySession 
 
   /** Sets the authorisation that the challenge asks for, or says why there is none. */
   async function authorise(answer: DialAnswer): Promise<Obstacle | undefined> {
-    // With the first challenge: the list of public suffixes is long.
-    ownFiles.require('what answers registries');
-    const { parseChallenges } = await import('./challenge.ts');
+    const { parseChallenges } = await answering();
     const challenges = parseChallenges(answer.headers['www-authenticate'] ?? '');
     const bearer = challenges.find((challenge) => challenge.scheme === 'bearer');
     const wantsBasic = challenges.some((challenge) => challenge.scheme === 'basic');

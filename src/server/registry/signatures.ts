@@ -60,10 +60,11 @@ export async function readSignatures(
   return signatures;
 }
 
-/** What reads them is loaded with the first: most control planes never see one. */
+/** Most control planes never see one. */
+const reader = ownFiles.loader('what reads signatures of images', () => import('./signature.ts'));
+
 async function signatureOf(layer: Layer, blob: Buffer): Promise<ImageSignature | undefined> {
-  ownFiles.require('what reads signatures of images');
-  const { bundleSignature, simpleSignature } = await import('./signature.ts');
+  const { bundleSignature, simpleSignature } = await reader();
   return layer.type === SIMPLE_LAYER ? simpleSignature(blob, layer.signature) : bundleSignature(blob);
 }
 
