@@ -9,6 +9,7 @@ import { RecordCodec, StoreFormatError } from './record-codec.ts';
 
 const KEY = globalKey('store-format', 'format');
 const VOLUME = tenantKey(tenantId('ten_a'), 'volumes', 'vol_1');
+const DEPLOYMENT = tenantKey(tenantId('ten_a'), 'deployments', 'web');
 const NODE = tenantKey(tenantId('ten_a'), 'nodes', 'n1');
 
 /** A later release: `size` of a volume in text became `sizeBytes`. */
@@ -66,6 +67,19 @@ describe('the format of records', () => {
   it('of a later release, or of none, is refused and not guessed', () => {
     expect(() => FIRST.migrated(NODE, SECOND.encode({ a: 1 }))).toThrow(StoreFormatError);
     expect(() => FIRST.migrated(NODE, '{"a":1}')).toThrow('of no release');
+  });
+
+  it('is read by a release that has given up the oldest where nothing of the record has changed since', () => {
+    const later = new RecordCodec(2, [renamed]);
+    expect(later.migrated(DEPLOYMENT, FIRST.encode({ name: 'web' }))).toEqual({ name: 'web' });
+    expect(later.migrated(NODE, FIRST.encode({ name: 'n1' }))).toEqual({ label: 'n1' });
+  });
+
+  it('has the ingress as a list, whatever format it was written in', () => {
+    const text = FIRST.encode({ spec: { ingress: { host: 'a.example', port: 80 } } });
+    const spec = { ingress: [{ host: 'a.example', port: 80, provider: 'traefik' }] };
+    expect(JSON.parse(FIRST.membersIn(text) ?? '')).toEqual({ spec });
+    expect(SECOND.migrated(DEPLOYMENT, text)).toEqual({ spec });
   });
 });
 
@@ -131,6 +145,40 @@ describe('the format of a store', () => {
     await second.open(kv);
     expect(await second.rewrite(kv, never)).toBe(1);
     expect(await textAt(kv, KEY)).toMatchObject({ rewritten: 2 });
+  });
+
+  it('is refused by a release that has given up the format of records which were not rewritten yet', async () => {
+    const kv = createMemoryKv();
+    await new StoreFormat('0.1.0', FIRST).open(kv);
+    await put(kv, FIRST, VOLUME, { name: 'data', size: '2' });
+    const second = new StoreFormat('0.2.0', SECOND);
+    await second.raise(kv, async () => []);
+    const third = new StoreFormat('0.3.0', new RecordCodec(2, [renamed]));
+    await expect(third.open(kv)).rejects.toThrow(
+      /^store_format_older: the store has records of format 1; .*until it has rewritten them\.$/,
+    );
+    await second.rewrite(kv, never);
+    await third.open(kv);
+    expect(third.active).toBe(2);
+  });
+
+  it('leaves records that leases hold to those who wrote them', async () => {
+    const kv = createMemoryKv();
+    await new StoreFormat('0.1.0', FIRST).open(kv);
+    const leased: Migration = {
+      about: '',
+      kinds: ['shards'],
+      up: (_kind, members) => members,
+      down: (_kind, members) => members,
+    };
+    const key = globalKey('shards', '01');
+    const lease = await kv.grantLease(60_000);
+    await kv.commit({ puts: [{ key, value: FIRST.encode({ owner: 'cp_1' }), lease }] });
+    const format = new StoreFormat('0.2.0', new RecordCodec(1, [leased]));
+    await format.raise(kv, async () => []);
+    expect(await format.rewrite(kv, never)).toBe(0);
+    await kv.revokeLease(lease);
+    expect(await kv.get(key)).toBeUndefined();
   });
 
   it('is not raised beside an earlier release that joins in the same moment', async () => {

@@ -1,11 +1,13 @@
 import { parsedRecord } from '../../core/model/values.ts';
-import { globalKey } from './keys.ts';
+import { globalKey, parseKey } from './keys.ts';
 import type { Commit, Kv, KvEntry, Put, RangeResult } from './kv.ts';
 import { type RecordCodec, StoreFormatError } from './record-codec.ts';
 import { CODEC, type StoreFormatRecord } from './records.ts';
 
 const KEY = globalKey('store-format', 'format');
 const PAGE_BYTES = 1024 * 1024;
+/** Held by leases, which writing them again would take from them. They go with the process that wrote them. */
+const LEASED: ReadonlySet<string> = new Set(['control-planes', 'shards', 'node-sessions']);
 
 /** By hand, always as the first release wrote it: every release has to read this record. */
 function encoded({ format, release, rewritten }: StoreFormatRecord): string {
@@ -129,7 +131,7 @@ export class StoreFormat {
   }
 
   async #rewritten(kv: Kv, { key, value, modRevision }: KvEntry): Promise<boolean> {
-    if (!this.#codec.isOutdated(key, value)) return false;
+    if (LEASED.has(parseKey(key)?.kind ?? '') || !this.#codec.isOutdated(key, value)) return false;
     const put = { key, value: this.#codec.encode(this.#codec.migrated(key, value)) };
     // Also after a conflict, when somebody has written it since: the next pass looks whether that is right.
     await kv.commit({ guards: [{ key, modRevision }], puts: [put] });
@@ -162,16 +164,16 @@ export class StoreFormat {
     }
   }
 
-  #require({ format, release }: StoreFormatRecord): void {
+  #require({ format, release, rewritten }: StoreFormatRecord): void {
     const { oldest, newest } = this.#codec;
     const reads = oldest === newest ? `format ${newest}` : `formats ${oldest} to ${newest}`;
     if (format > newest)
       throw new StoreFormatError(
         `store_format_newer: the store has format ${format}, written by Berth ${release}; this is Berth ${this.#release}, which reads ${reads}. Nothing was changed. Start Berth ${release} or a later release, or restore a backup of before the upgrade (berth server restore).`,
       );
-    if (!(format >= oldest))
+    if (!(Math.min(format, rewritten) >= oldest))
       throw new StoreFormatError(
-        `store_format_older: the store has format ${format}; this is Berth ${this.#release}, which reads ${reads}. Nothing was changed. Upgrade one release at a time: start the release before this one first.`,
+        `store_format_older: the store has ${rewritten < format ? `records of format ${rewritten}` : `format ${format}`}; this is Berth ${this.#release}, which reads ${reads}. Nothing was changed. Upgrade one release at a time: start the release before this one first${rewritten < format ? ', and leave it until it has rewritten them' : ''}.`,
       );
   }
 }

@@ -6,6 +6,15 @@ import type { Members, Migration } from './migrations.ts';
 /** A store, or a record of it, in a format that this release cannot use. Waiting or starting again does not help. */
 export class StoreFormatError extends ConfigError {}
 
+/** The ingress of a spec was one object, and meant labels for Traefik. Quotes within texts are escaped: this is found in none. */
+const OLD_INGRESS = '"ingress":{"host":"';
+const OLD_INGRESSES = /"ingress":\{("host":"[a-z0-9.-]{1,253}","port":[0-9]{1,5})\}/g;
+const INGRESS_LIST = '"ingress":[{$1,"provider":"traefik"}]';
+
+function withIngressList(text: string): string {
+  return text.includes(OLD_INGRESS) ? text.replace(OLD_INGRESSES, INGRESS_LIST) : text;
+}
+
 const VERSION = /^\{"v":(\d{1,6})[,}]/;
 
 /** Records to text and back. Each text begins with the format that it was written in. */
@@ -33,15 +42,18 @@ export class RecordCodec {
   /** The members alone; undefined when they are those of another format. */
   membersIn(text: string): string | undefined {
     if (text === this.#empty) return '{}';
-    return text.startsWith(this.#prefix) ? `{${text.slice(this.#prefix.length)}` : undefined;
+    return text.startsWith(this.#prefix) ? withIngressList(`{${text.slice(this.#prefix.length)}`) : undefined;
   }
 
-  /** Members of a record of an earlier format, as this release has them. */
+  /**
+   * Members of a record of an earlier format, as this release has them. Records without a change since are not written again, so that they may
+   * have a format before the oldest: that none with a change does is what `StoreFormat` sees to.
+   */
   migrated(key: string, text: string): Members {
     const format = formatOf(text);
-    if (format === undefined || format > this.newest || format < this.oldest)
+    if (format === undefined || format > this.newest)
       throw new StoreFormatError(
-        `the stored record ${key} has format ${format ?? 'of no release'}, and this release reads formats ${this.oldest} to ${this.newest}: start the release that wrote it, or restore a backup of before the upgrade`,
+        `the stored record ${key} has format ${format ?? 'of no release'}, and this release reads formats up to ${this.newest}: start the release that wrote it, or restore a backup of before the upgrade`,
       );
     return this.#steps(key, format).reduce(
       (members, { kind, migration }) => migration.up(kind, members),
@@ -74,7 +86,7 @@ export class RecordCodec {
   #steps(key: string, from: number): readonly { readonly kind: string; readonly migration: Migration }[] {
     const kind = parseKey(key)?.kind ?? '';
     return this.#migrations
-      .slice(from - this.oldest)
+      .slice(Math.max(0, from - this.oldest))
       .filter(({ kinds }) => kinds.includes(kind))
       .map((migration) => ({ kind, migration }));
   }
@@ -86,7 +98,7 @@ function formatOf(text: string): number | undefined {
 }
 
 function membersOf(text: string): Members {
-  const parsed: unknown = JSON.parse(text);
+  const parsed: unknown = JSON.parse(withIngressList(text));
   const { v: _, ...members } = isRecord(parsed) ? parsed : {};
   return members;
 }

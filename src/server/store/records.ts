@@ -194,24 +194,13 @@ export function encodeRecord(record: object): string {
   return CODEC.encode(record);
 }
 
-/** The members alone; undefined when they are of another format. */
-function membersIn(text: string): string | undefined {
-  const members = CODEC.membersIn(text);
-  return members?.includes(OLD_INGRESS) === true ? members.replace(OLD_INGRESSES, INGRESS_LIST) : members;
-}
-
-/** The ingress of a spec was one object, and meant labels for Traefik. Quotes within texts are escaped: this is found in none. */
-const OLD_INGRESS = '"ingress":{"host":"';
-const OLD_INGRESSES = /"ingress":\{("host":"[a-z0-9.-]{1,253}","port":[0-9]{1,5})\}/g;
-const INGRESS_LIST = '"ingress":[{$1,"provider":"traefik"}]';
-
 /** As it was written, for callers that pass it on as it is: a large one takes long to read and to write again. */
 export function recordText(key: string, text: string): string {
-  return membersIn(text) ?? JSON.stringify(decodeRecord(key, text));
+  return CODEC.membersIn(text) ?? JSON.stringify(decodeRecord(key, text));
 }
 
 export function decodeRecord<T>(key: string, text: string): T {
-  const members = membersIn(text);
+  const members = CODEC.membersIn(text);
   let parsed: unknown;
   try {
     parsed = members === undefined ? CODEC.migrated(key, text) : JSON.parse(members);
