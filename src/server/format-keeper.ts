@@ -20,7 +20,7 @@ interface Kept {
 
 /** Raises the format of the store once every control plane reads the next one, then has the records of earlier formats written again. */
 export class FormatKeeper {
-  /** Resolves when another process raised the format beyond what this one reads. */
+  /** Resolves when this process can work with the store no more, e.g. since another one raised the format beyond what it reads. */
   readonly outdated: Promise<Error>;
   readonly #kept: Kept;
   readonly #stopping = new AbortController();
@@ -46,6 +46,11 @@ export class FormatKeeper {
       }
     });
     void this.#run();
+  }
+
+  /** Others found out. */
+  refused(error: Error): void {
+    this.#tell(error);
   }
 
   stop(): void {

@@ -62,7 +62,10 @@ async function main(): Promise<void> {
   }, LOOK_MS).unref();
   void server.outdated.then((error) => {
     process.exitCode = failureOf(error).status;
-    log.fatal({ problem: messageOf(error) }, 'the store was upgraded; this control plane ends');
+    log.fatal(
+      { problem: messageOf(error) },
+      'this release cannot work with the store any more; this control plane ends',
+    );
     stop();
   });
   stop = () => {

@@ -32,7 +32,7 @@ export interface ServerInput {
 export interface RunningServer {
   readonly url: string;
   readonly store: Store;
-  /** Resolves when another process raised the store to a format that this release does not read: it must stop. */
+  /** Resolves when the store is one that this release cannot work with any more: it must stop. */
   readonly outdated: Promise<Error>;
   close(): Promise<void>;
 }
@@ -91,11 +91,15 @@ export async function startServer({
     ...(baseUrl === undefined ? {} : { baseUrl }),
     ...(tls === undefined ? {} : { certificate: readFile(tls.cert) }),
   };
-  await untilDone(() => cluster.join(address, () => dispatch.release()), waiting, signal);
+  const formats = new FormatKeeper(base);
+  const listener = {
+    onIsolated: () => dispatch.release(),
+    onRefused: (error: Error) => formats.refused(error),
+  };
+  await untilDone(() => cluster.join(address, listener), waiting, signal);
   await controllers.start();
   admission.eraser.start();
   cluster.start(controllers);
-  const formats = new FormatKeeper(base);
   formats.start();
   await base.history.start();
   ready = true;

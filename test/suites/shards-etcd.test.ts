@@ -39,7 +39,17 @@ class Plane {
     const log = (): void => undefined;
     const clock = systemClock;
     const sees = (revision: number): Promise<boolean> => view.reached(revision);
-    this.membership = new Membership({ kv, id, record: RECORD, format, leaseMs: LEASE_MS, clock, sees, log });
+    this.membership = new Membership({
+      kv,
+      id,
+      record: RECORD,
+      format,
+      leaseMs: LEASE_MS,
+      clock,
+      sees,
+      log,
+      onRefused: log,
+    });
     this.shards = new Shards({ store, membership: this.membership, clock, log, say: log });
     this.store = new OwnedStore(store, (tenantId) => this.shards.guard(tenantId));
   }
@@ -139,6 +149,7 @@ describe('shards on etcd', () => {
     const kv = await openEtcdKv({ endpoints: etcd.endpoints });
     const log = (): void => undefined;
     const member = new Membership({
+      onRefused: (error) => expect.fail(error.message),
       kv,
       id: 'cp_cut',
       record: RECORD,
@@ -196,6 +207,7 @@ describe('shards on etcd', () => {
     const hold = Promise.withResolvers<boolean>();
     let asked = 0;
     const member = new Membership({
+      onRefused: (error) => expect.fail(error.message),
       kv,
       id: 'cp_late',
       record: RECORD,

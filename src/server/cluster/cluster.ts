@@ -39,6 +39,14 @@ export interface OwnAnswers {
   readonly scalingView: (tenantId: TenantId, deployment: string) => ScalingView | undefined;
 }
 
+/** What becomes of a process that has joined. */
+export interface JoinListener {
+  /** The store is out of reach of this process alone. */
+  readonly onIsolated: () => void;
+  /** Its lease was lost, and it may not join again beside what the store and the others are by now. */
+  readonly onRefused: (error: Error) => void;
+}
+
 /** How controllers store, and for whom. */
 export interface ForControllers {
   readonly store: Store;
@@ -76,8 +84,7 @@ export interface Cluster {
   mayMakeRootKey(): Promise<boolean>;
   /** Throws when it is not the one of the others. */
   agreeOnRootKey(ids: readonly string[]): Promise<void>;
-  /** `onIsolated`: the store is out of reach of this process alone. */
-  join(address: OwnAddress, onIsolated: () => void): Promise<void>;
+  join(address: OwnAddress, listener: JoinListener): Promise<void>;
   /** To the newest format that all control planes of the store read. True: it was raised. */
   raiseFormat(): Promise<boolean>;
   /** From now on the listener is notified of gained and lost tenants. */

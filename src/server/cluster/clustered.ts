@@ -17,7 +17,7 @@ import { encodeRecord } from '../store/records.ts';
 import type { StoreFormat } from '../store/format.ts';
 import { OLDEST_FORMAT } from '../store/migrations.ts';
 import type { Store } from '../store/store.ts';
-import type { Cluster, ForControllers, Gauge, OwnAddress, OwnAnswers } from './cluster.ts';
+import type { Cluster, ForControllers, Gauge, JoinListener, OwnAddress, OwnAnswers } from './cluster.ts';
 import { Isolation } from './isolation.ts';
 import { Membership } from './membership.ts';
 import { certificateDigest, ownRecord } from './own-record.ts';
@@ -124,7 +124,7 @@ export class Clustered implements Cluster {
     return agreeOnRootKey(store.kv, ids, rootKeyPlace);
   }
 
-  async join(address: OwnAddress, onIsolated: () => void): Promise<void> {
+  async join(address: OwnAddress, { onIsolated, onRefused }: JoinListener): Promise<void> {
     const { store, format, clock, leaseMs, log, say } = this.#options;
     const startedAt = clock.now().toISOString();
     const key = globalKey('control-plane-nodes', idOf('control-plane-nodes', address.nodeName));
@@ -140,6 +140,7 @@ export class Clustered implements Cluster {
       leaseMs,
       clock,
       sees: (revision) => store.view.reached(revision),
+      onRefused,
       log,
     });
     await membership.join();

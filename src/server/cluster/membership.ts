@@ -4,6 +4,7 @@ import { globalKey } from '../store/keys.ts';
 import type { StoreFormat } from '../store/format.ts';
 import type { Kv, LeaseId, Put } from '../store/kv.ts';
 import { type ControlPlaneRecord, encodeRecord } from '../store/records.ts';
+import { StoreFormatError } from '../store/record-codec.ts';
 import { requireNeighbours, runningControlPlanes } from './running.ts';
 
 export interface MembershipOptions {
@@ -15,6 +16,8 @@ export interface MembershipOptions {
   readonly clock: Clock;
   /** Resolves when the process sees everything that was stored up to the revision; false: it does not follow. */
   readonly sees: (revision: number) => Promise<boolean>;
+  /** The store does not take this release any more, which no waiting changes. */
+  readonly onRefused: (error: StoreFormatError) => void;
   readonly log: (problem: string, details: Readonly<Record<string, unknown>>) => void;
 }
 
@@ -85,7 +88,10 @@ export class Membership {
     const { kv, leaseMs, clock, sees } = this.#options;
     const sentMs = clock.monotonicMs();
     const lease = await kv.grantLease(leaseMs);
-    const revision = await this.#enter(lease);
+    const revision = await this.#enter(lease).catch(async (error: unknown) => {
+      await kv.revokeLease(lease).catch(() => undefined);
+      throw error;
+    });
     this.#lease = lease;
     this.#certainUntilMs = sentMs + leaseMs;
     this.#isSeen = await sees(revision);
@@ -105,7 +111,7 @@ export class Membership {
   }
 
   async #renew(): Promise<void> {
-    const { leaseMs, log } = this.#options;
+    const { leaseMs, log, onRefused } = this.#options;
     const { signal } = this.#stopping;
     let waitMs = leaseMs / RENEWALS;
     while (!signal.aborted) {
@@ -114,6 +120,7 @@ export class Membership {
       try {
         waitMs = (await this.#renewed()) ? leaseMs / RENEWALS : 0;
       } catch (error) {
+        if (error instanceof StoreFormatError) return onRefused(error);
         log('the lease of this control plane could not be renewed', { problem: String(error) });
         waitMs = RETRY_MS;
       }

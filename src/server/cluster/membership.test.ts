@@ -1,0 +1,70 @@
+import { afterEach, expect, it } from 'vitest';
+import { systemClock } from '../clock.ts';
+import { StoreFormat } from '../store/format.ts';
+import { globalKey } from '../store/keys.ts';
+import type { Kv, LeaseId } from '../store/kv.ts';
+import { createMemoryKv } from '../store/memory.ts';
+import { type ControlPlaneRecord, encodeRecord } from '../store/records.ts';
+import { Membership } from './membership.ts';
+
+const record = (version: string): ControlPlaneRecord => ({
+  nodeName: version,
+  startedAt: '',
+  version,
+  url: 'http://x',
+  agentUrl: 'http://x',
+});
+const FAR = { key: globalKey('control-planes', 'cp_far'), value: encodeRecord(record('7.0.0')) };
+
+let joined: Membership | undefined;
+afterEach(() => joined?.leave());
+
+/** A store, and how many of the leases that it gave out it has still. */
+function leasing(): { readonly kv: Kv; readonly held: () => Promise<number> } {
+  const memory = createMemoryKv();
+  const given: LeaseId[] = [];
+  const grantLease = async (ttlMs: number): Promise<LeaseId> => {
+    const lease = await memory.grantLease(ttlMs);
+    given.push(lease);
+    return lease;
+  };
+  const held = async (): Promise<number> => {
+    const alive = await Promise.all(given.map((lease) => memory.keepAlive(lease)));
+    return alive.filter((is) => is).length;
+  };
+  return { kv: { ...memory, grantLease }, held };
+}
+
+function member(kv: Kv, onRefused: (error: Error) => void): Membership {
+  joined = new Membership({
+    kv,
+    id: 'cp_1',
+    record: record('0.1.0'),
+    format: new StoreFormat('0.1.0'),
+    leaseMs: 400,
+    clock: systemClock,
+    sees: async () => true,
+    onRefused,
+    log: () => undefined,
+  });
+  return joined;
+}
+
+it('that lost its lease and may not join again says so once, and leaves no lease behind', async () => {
+  const { kv, held } = leasing();
+  let tell: (error: Error) => void = () => undefined;
+  const refused = new Promise<Error>((resolve) => (tell = resolve));
+  const membership = member(kv, (error) => tell(error));
+  await membership.join();
+  await kv.commit({ puts: [FAR] });
+  await kv.revokeLease(membership.lease ?? expect.fail('it has no lease'));
+  expect((await refused).message).toMatch('control_plane_too_far: the control plane on 7.0.0');
+  expect(await held()).toBe(0);
+});
+
+it('that may not join leaves no lease behind', async () => {
+  const { kv, held } = leasing();
+  await kv.commit({ puts: [FAR] });
+  await expect(member(kv, () => undefined).join()).rejects.toThrow('control_plane_too_far');
+  expect(await held()).toBe(0);
+});
