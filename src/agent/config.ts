@@ -179,12 +179,13 @@ function toConfig(
   const labels = (given.label ?? []).map(label);
   const name = one('name') ?? sanitisedName(hostname);
   const caDigest = one('ca-digest');
+  const { proxyFor, unusable } = proxies(one('proxy'), environment);
   return {
     servers: [...new Set((given.server ?? []).flatMap((text) => text.split(',')).map(serverUrl))],
     join: joinSource(one('join'), one('join-file')),
     caDigest: caDigest === undefined ? undefined : digest(caDigest),
     caFile: optionalPath('ca-file', one('ca-file')),
-    proxyFor: proxies(one('proxy'), environment),
+    proxyFor,
     name: nodeName(name),
     nameGiven: one('name') !== undefined,
     dataDir: absolute('data-dir', one('data-dir') ?? DATA_DIR),
@@ -200,7 +201,7 @@ function toConfig(
     copyIntervalMs: copyInterval(one('volume-copy-interval') ?? '1s'),
     cleaning: cleaningOf(one('clean-disk') ?? '80,70', one('clean-unused') ?? '720h'),
     logLevel: logLevel(one('log-level') ?? 'info'),
-    warnings: labels.flatMap(([key]) => labelWarning(key)),
+    warnings: [...labels.flatMap(([key]) => labelWarning(key)), ...unusable],
   };
 }
 
@@ -366,29 +367,35 @@ function withoutUser(proxy: string): string {
   return user === -1 ? proxy : `${proxy.slice(0, proxy.indexOf('//') + 2)}${proxy.slice(user + 1)}`;
 }
 
-function proxies(given: string | undefined, environment: Environment): WayOut['proxyFor'] {
-  if (given === 'off') return () => undefined;
+/** May have a password in it, so that it is not said. */
+const EXPECTED_PROXY = 'expected the address of an HTTP proxy such as http://proxy.example.com:3128';
+
+/** Variables are for every program of the machine, some of which know other proxies too: what is none for the agent is passed over, and told. */
+function proxies(
+  given: string | undefined,
+  environment: Environment,
+): Pick<WayOut, 'proxyFor'> & { readonly unusable: readonly string[] } {
+  if (given === 'off') return { proxyFor: () => undefined, unusable: [] };
+  if (given !== undefined) {
+    const proxy = parseProxy(given);
+    if (proxy === undefined) throw new Problem(`--proxy: ${EXPECTED_PROXY}, or off`);
+    return { proxyFor: () => proxy, unusable: [] };
+  }
+  const unusable: string[] = [];
   const named = (name: string): string => environment[name] ?? environment[name.toLowerCase()] ?? '';
-  const read = (source: string, text: string): Proxy | undefined => {
-    if (text === '') return undefined;
-    const proxy = parseProxy(text);
-    // It may have a password in it.
-    if (proxy === undefined)
-      throw new Problem(
-        `${source}: expected the address of an HTTP proxy such as http://proxy.example.com:3128, or off`,
-      );
+  const read = (name: string): Proxy | undefined => {
+    const text = named(name);
+    const proxy = text === '' ? undefined : parseProxy(text);
+    if (text !== '' && proxy === undefined) unusable.push(`${name} is not used: ${EXPECTED_PROXY}`);
     return proxy;
   };
-  if (given !== undefined) {
-    const proxy = read('--proxy', given);
-    return () => proxy;
-  }
-  const [secure, plain] = [
-    read('HTTPS_PROXY', named('HTTPS_PROXY')),
-    read('HTTP_PROXY', named('HTTP_PROXY')),
-  ];
+  const [secure, plain] = [read('HTTPS_PROXY'), read('HTTP_PROXY')];
   const except = named('NO_PROXY');
-  return (server) => (isExempt(server, except) ? undefined : server.protocol === 'https:' ? secure : plain);
+  return {
+    proxyFor: (server) =>
+      isExempt(server, except) ? undefined : server.protocol === 'https:' ? secure : plain,
+    unusable,
+  };
 }
 
 function optionalPath(flag: FlagName, path: string | undefined): string | undefined {

@@ -163,9 +163,19 @@ describe('through a proxy', () => {
     expect(
       through({ ...environment, BERTH_AGENT_PROXY: 'off' }, 'https://berth.example.com'),
     ).toBeUndefined();
-    expect(through({ HTTPS_PROXY: 'socks5://user:secret@p:1' }, 'https://a.example')).toEqual({
+    // For other programs of the machine, as far as the agent is concerned; what is meant for it has to be right.
+    const other = 'socks5://user:secret@p:1';
+    expect(through({ HTTPS_PROXY: other }, 'https://a.example')).toBeUndefined();
+    expect(readConfig([], { HTTPS_PROXY: other, http_proxy: 'http://u:1%@p' }, 'n1')).toMatchObject({
+      config: {
+        warnings: ['HTTPS_PROXY', 'HTTP_PROXY'].map((name) =>
+          expect.stringMatching(`^${name} is not used: expected the address of an HTTP proxy(?!.*secret)`),
+        ),
+      },
+    });
+    expect(readConfig(['--proxy', other], {}, 'n1')).toEqual({
       kind: 'problem',
-      message: expect.stringMatching(/^HTTPS_PROXY: expected the address of an HTTP proxy(?!.*secret)/),
+      message: expect.stringMatching(/^--proxy: expected the address of an HTTP proxy(?!.*secret)/),
     });
   });
 });

@@ -1,4 +1,4 @@
-import { connect, type Socket } from 'node:net';
+import { BlockList, connect, isIP, type Socket } from 'node:net';
 
 /** What a proxy may answer before it is none. */
 const MAX_HEADER_BYTES = 16 * 1024;
@@ -27,17 +27,38 @@ export function parseProxy(text: string): Proxy | undefined {
   const written = text.includes('://') ? text : `http://${text}`;
   const url = URL.canParse(written) ? new URL(written) : undefined;
   if (url === undefined || url.protocol !== 'http:' || url.hostname === '') return undefined;
-  const credential = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
+  const [user, password] = [decoded(url.username), decoded(url.password)];
+  if (user === undefined || password === undefined) return undefined;
   return {
     host: url.hostname.replace(/^\[|\]$/g, ''),
     port: Number(url.port === '' ? 80 : url.port),
-    ...(url.username !== '' && {
-      authorization: `Basic ${Buffer.from(credential).toString('base64')}`,
+    ...(user !== '' && {
+      authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`,
     }),
   };
 }
 
-/** `list`: names with the hosts below them, addresses, each with a port or without; `*`: all. This machine is never reached through a proxy. */
+/** Undefined: a `%` in it stands for nothing. */
+function decoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** `network`: e.g. 10.0.0.0/8. */
+function isWithin(host: string, network: string): boolean {
+  const [, base = '', bits] = /^([^/]+)\/(\d{1,3})$/.exec(network) ?? [];
+  const family = isIP(base);
+  if (family === 0 || isIP(host) !== family || Number(bits) > (family === 4 ? 32 : 128)) return false;
+  const list = new BlockList();
+  const type = family === 4 ? 'ipv4' : 'ipv6';
+  list.addSubnet(base, Number(bits), type);
+  return list.check(host, type);
+}
+
+/** `list`: names with the hosts below them, addresses, networks, each with a port or without; `*`: all. This machine is never reached through a proxy. */
 export function isExempt(server: URL, list: string): boolean {
   const host = server.hostname.replace(/^\[|\]$/g, '').toLowerCase();
   if (LOOPBACK.test(host)) return true;
@@ -50,7 +71,8 @@ export function isExempt(server: URL, list: string): boolean {
       if (entry === '*') return true;
       const [, name = entry, only] = /^([^:]+|\[.+\]):(\d+)$/.exec(entry) ?? [];
       const bare = name.replace(/^\*?\./, '').replace(/^\[|\]$/g, '');
-      return (only === undefined || only === port) && (host === bare || host.endsWith(`.${bare}`));
+      if (only !== undefined && only !== port) return false;
+      return host === bare || host.endsWith(`.${bare}`) || isWithin(host, bare);
     });
 }
 
