@@ -306,7 +306,7 @@ describe('a command before a run', () => {
     world.order();
     let commands = 0;
     const began = world.nowMs;
-    for (world.look(); world.run?.state === 'Pending'; world.look()) {
+    for (world.look(); world.run?.state === 'Pending' && world.nowMs <= 2 * BEFORE_WAIT_MS; world.look()) {
       if (world.command === undefined) {
         world.pass(1_000);
         continue;
