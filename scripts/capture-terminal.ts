@@ -1,23 +1,16 @@
-import { execFileSync, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { GuideHouse } from '../test/support/guide/house.ts';
 import { ROOT } from './run.ts';
+import { Screen, type Typed } from './terminal/screen.ts';
 
 const PAGE = join(ROOT, 'docs/guide/terminal.md');
 const COLUMNS = 110;
 const ROWS = 60;
-const COMMAND_MS = 90_000;
-const POLL_MS = 50;
 
-interface Shot {
+interface Shot extends Typed {
   readonly title?: string;
   readonly words?: string;
-  readonly command: string;
-  /** Typed when the screen ends with this. */
-  readonly answer?: readonly [question: string, text: string];
   /** Not shown: prepares for the next. */
   readonly hidden?: true;
 }
@@ -114,87 +107,6 @@ function shots(image: string): readonly Shot[] {
   ];
 }
 
-/** A real terminal: what is captured is what a person would see, moving lines and all. */
-class Screen {
-  readonly #socket = `berth-capture-${process.pid}`;
-  #shell: readonly string[] = [];
-  #folder = '';
-  /** tmux gives a window the path of the client that asked for it. */
-  #environment: Readonly<Record<string, string>> = {};
-
-  tmux(...args: readonly string[]): string {
-    return execFileSync('tmux', ['-L', this.#socket, ...args], { encoding: 'utf8', env: this.#environment });
-  }
-
-  async open(house: GuideHouse): Promise<void> {
-    this.#environment = { ...house.environment(), PS1: '$ ', TERM: 'screen-256color' };
-    this.#folder = join(house.home, 'berth');
-    const shell = [...house.entry(), '/bin/bash', '--norc', '--noprofile'];
-    const size = ['-x', String(COLUMNS), '-y', String(ROWS)];
-    const server = spawn(
-      'tmux',
-      ['-L', this.#socket, '-f', '/dev/null', 'new-session', '-d', ...size, ...shell],
-      {
-        cwd: this.#folder,
-        env: this.#environment,
-      },
-    );
-    await once(server, 'exit');
-    this.#shell = shell;
-    this.tmux('set-option', '-g', 'history-limit', '5000');
-    await this.#until((text) => text.endsWith('$'));
-  }
-
-  /** Another window, and all that follows goes there. */
-  async another(): Promise<void> {
-    this.tmux('new-window', '-c', this.#folder, ...this.#shell);
-    await this.#until((text) => text.endsWith('$'));
-  }
-
-  /** Types a command that stays, and answers with what it has said by then. */
-  async start(command: string, until: string): Promise<string> {
-    this.tmux('send-keys', '-l', command);
-    this.tmux('send-keys', 'Enter');
-    return this.#until((text) => text.endsWith(until));
-  }
-
-  /** Ctrl-C in the first window, and what it says then. */
-  async stop(): Promise<string> {
-    this.tmux('select-window', '-t', '0');
-    this.tmux('send-keys', 'C-c');
-    return this.#until((text) => text.endsWith('\n$'));
-  }
-
-  async #until(fits: (text: string) => boolean): Promise<string> {
-    for (const deadline = Date.now() + COMMAND_MS; ; await pause(POLL_MS)) {
-      const text = this.tmux('capture-pane', '-p', '-J', '-S', '-').trimEnd();
-      if (fits(text)) return text;
-      if (Date.now() > deadline) throw new Error(`the screen stays at:\n${text}`);
-    }
-  }
-
-  async type({ command, answer }: Shot): Promise<string> {
-    this.tmux('send-keys', '-l', 'clear');
-    this.tmux('send-keys', 'Enter');
-    await this.#until((text) => text === '$');
-    this.tmux('clear-history');
-    this.tmux('send-keys', '-l', command);
-    this.tmux('send-keys', 'Enter');
-    if (answer !== undefined) {
-      const [question, text] = answer;
-      await this.#until((screen) => screen.endsWith(question));
-      this.tmux('send-keys', '-l', text);
-      this.tmux('send-keys', 'Enter');
-    }
-    const whole = await this.#until((text) => text.length > command.length + 2 && text.endsWith('\n$'));
-    return whole.replace(/\n\$$/, '').trimEnd();
-  }
-
-  close(): void {
-    this.tmux('kill-server');
-  }
-}
-
 const HEAD = `# What a terminal shows
 
 Commands, each typed into a real terminal of ${COLUMNS} columns on a machine called \`vm\`, and what stood there afterwards. Made by
@@ -202,7 +114,7 @@ Commands, each typed into a real terminal of ${COLUMNS} columns on a machine cal
 `;
 
 const house = new GuideHouse();
-const screen = new Screen();
+const screen = new Screen(COLUMNS, ROWS);
 
 function block(text: string): string {
   const shown = text.replaceAll(house.socketPath, '/var/run/docker.sock').replaceAll(house.home, '~');
