@@ -51,7 +51,7 @@ export class RecordCodec {
    */
   migrated(key: string, text: string): Members {
     const format = formatOf(text);
-    if (format === undefined || format > this.newest)
+    if (format === undefined || format < 1 || format > this.newest)
       throw new StoreFormatError(
         `the stored record ${key} has format ${format ?? 'of no release'}, and this release reads formats up to ${this.newest}: start the release that wrote it, or restore a backup of before the upgrade`,
       );
