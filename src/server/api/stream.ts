@@ -17,10 +17,13 @@ export async function sendStream(
   const check = setInterval(() => {
     if (!credentialHolds()) response.destroy();
   }, CREDENTIAL_CHECK_MS);
-  response.once('close', () => {
+  const leave = (): void => {
     clearInterval(check);
     controller.abort();
-  });
+  };
+  response.once('close', leave);
+  // The client went while the answer was prepared: what was taken for it is given back by the stream itself.
+  if (response.destroyed || response.closed) leave();
   reply.hijack();
   response.writeHead(result.status, {
     'content-type': result.contentType,
@@ -46,7 +49,7 @@ export async function sendStream(
     });
   try {
     await result.stream({
-      write: (piece) => response.write(piece),
+      write: (piece) => !controller.signal.aborted && response.write(piece),
       drained,
       hold,
       signal: controller.signal,

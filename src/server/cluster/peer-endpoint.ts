@@ -88,6 +88,7 @@ export class PeerEndpoint {
     const gone = new AbortController();
     response.on('error', () => undefined);
     response.once('close', () => gone.abort());
+    if (response.destroyed) gone.abort();
     response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
     response.flushHeaders();
     await stream({

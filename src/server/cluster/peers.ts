@@ -159,6 +159,7 @@ export class Peers implements OtherControlPlanes {
       return async (sink) => {
         const leave = (): void => gone.abort();
         sink.signal.addEventListener('abort', leave, { once: true });
+        if (sink.signal.aborted) leave();
         const without = this.#whileThere(id, leave);
         try {
           for await (const piece of answer) if (!sink.write(piece)) await sink.drained();

@@ -1,6 +1,7 @@
 import type { LogFeed } from '../../core/contract/log-feed.ts';
 import { ownValues, storedValues } from '../diagnostics/known-values.ts';
 import { Diagnostics } from '../diagnostics/diagnostics.ts';
+import { secretNamespaces } from '../writes/secrets/write-secret.ts';
 import type { Background } from './background.ts';
 import type { Base } from './base.ts';
 
@@ -26,6 +27,7 @@ export function composeDiagnostics(
     metrics: () => metrics.text(),
     ownValues: () =>
       ownValues({ config, environment: process.env, readFile, bootstrapToken, keys: [tokenKey] }),
-    storedValues: () => storedValues(secrets.store, store.view.tenantIds(), config.secrets.namespaces),
+    storedValues: () =>
+      storedValues(secrets.store, store.view.tenantIds(), secretNamespaces(config.secrets.namespaces)),
   });
 }

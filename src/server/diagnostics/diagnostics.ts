@@ -1,13 +1,13 @@
-import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises';
+import { setTimeout as wait } from 'node:timers/promises';
 import type { LogFeed } from '../../core/contract/log-feed.ts';
 import { messageOf } from '../../core/model/values.ts';
 import { MAX_OWN_TAIL } from '../../core/operations/queries.ts';
 import type { SystemQuestion } from '../../core/protocol/peer-messages.ts';
-import { Scrubber } from '../../core/rules/credentials/scrub.ts';
 import { cpuProfile } from './cpu-profile.ts';
 import { heapSummary } from './heap-summary.ts';
 import type { StoredValues } from './known-values.ts';
 import { streamLog } from './log-stream.ts';
+import { PacedScrubber } from './paced-scrubber.ts';
 import { type ReportSources, SECTIONS } from './report.ts';
 import { type EventSink, keptAlive, send } from './sink.ts';
 
@@ -48,7 +48,7 @@ export class Diagnostics {
       const reader = question.follow ? feed.follow(question.level) : undefined;
       if (question.follow && reader === undefined) return 'as many readers follow its log as may at once';
       return (sink) =>
-        keptAlive(sink, () => streamLog(feed, question, reader, new Scrubber(ownValues()), sink));
+        keptAlive(sink, () => streamLog(feed, question, reader, new PacedScrubber(ownValues()), sink));
     }
     if (this.#isReporting) return 'a report of it is being made';
     this.#isReporting = true;
@@ -61,7 +61,9 @@ export class Diagnostics {
   async #report(question: DebugQuestion, sink: EventSink): Promise<void> {
     const { ownValues, storedValues, sources, feed } = this.#options;
     const stored = await storedValues();
-    const report = new ScrubbedFiles(new Scrubber([...ownValues(), ...stored.values]), sink);
+    const scrubber = new PacedScrubber(ownValues());
+    await scrubber.learn(stored.values);
+    const report = new ScrubbedFiles(scrubber, sink);
     for (const { name, make } of SECTIONS)
       await report.file(name, async () => `${JSON.stringify(await make(sources), null, 1)}\n`);
     await this.#sampled(question, report);
@@ -102,10 +104,10 @@ export class Diagnostics {
 /** Sends files, each after what must not leave was taken out of it. */
 class ScrubbedFiles {
   readonly sink: EventSink;
-  readonly #scrubber: Scrubber;
+  readonly #scrubber: PacedScrubber;
   redactions = 0;
 
-  constructor(scrubber: Scrubber, sink: EventSink) {
+  constructor(scrubber: PacedScrubber, sink: EventSink) {
     this.#scrubber = scrubber;
     this.sink = sink;
   }
@@ -116,24 +118,13 @@ class ScrubbedFiles {
     try {
       text = await make();
     } catch (error) {
-      const { text: why } = this.#scrubber.scrub(messageOf(error));
+      const { text: why } = await this.#scrubber.scrub(messageOf(error));
       await send(this.sink, 'missing', { name, why });
       return;
     }
-    const scrubbed = await this.#scrubbed(text);
+    const { text: scrubbed, redactions } = await this.#scrubber.scrub(text);
+    this.redactions += redactions;
     for (let from = 0; from === 0 || from < scrubbed.length; from += PART_LENGTH)
       await send(this.sink, 'file', { name, text: scrubbed.slice(from, from + PART_LENGTH) });
-  }
-
-  async #scrubbed(text: string): Promise<string> {
-    const steps = this.#scrubber.steps(text);
-    for (;;) {
-      const { done, value } = steps.next();
-      if (done === true) {
-        this.redactions += value.redactions;
-        return value.text;
-      }
-      await turn();
-    }
   }
 }

@@ -4,10 +4,15 @@ import { detectCredential } from '../../core/rules/credentials/detect.ts';
 import { SHORTEST_KNOWN } from '../../core/rules/credentials/scrub.ts';
 import type { TenantId } from '../../core/model/ids.ts';
 import type { Config } from '../config.ts';
-import type { SecretsStore } from '../secrets/port.ts';
+import type { SecretPath } from '../../core/model/secret-path.ts';
+import { failure, type SecretDocument, type SecretFailure, type SecretsStore } from '../secrets/port.ts';
 
 /** More documents than these are not read for a report, which says so. */
 const MOST_DOCUMENTS = 5_000;
+/** Nor more than these bytes of values: each is kept in several forms while the report is made. */
+const MOST_BYTES = 4 * 1024 * 1024;
+/** What a value, and each line of it, takes beside its length. */
+const PART_BYTES = 64;
 /** An older version may be in service while a credential is rotated. */
 const VERSIONS_READ = 2;
 
@@ -64,38 +69,56 @@ export async function storedValues(
   if (store.kind !== 'embedded') return { values: [], unread: `values in ${store.kind} are not read` };
   const values = new Set<string>();
   let documents = 0;
+  let bytes = 0;
   let problem: string | undefined;
   const spaces = new Set([...namespaces, INGRESS_NAMESPACE]);
   for (const tenant of tenants)
     for (const namespace of spaces) {
-      const listed = await store.list(tenant, namespace).catch((error: unknown) => ({
-        ok: false as const,
-        reason: 'unavailable' as const,
-        message: messageOf(error),
-      }));
-      if (!listed.ok) {
-        problem ??= listed.reason === 'missing' ? undefined : `secrets could not be read: ${listed.message}`;
-        continue;
-      }
+      const listed = await store.list(tenant, namespace).catch(failed);
+      problem ??= problemOf(listed);
+      if (!listed.ok) continue;
       for (const label of listed.labels) {
         documents += 1;
         if (documents > MOST_DOCUMENTS)
           return { values: [...values], unread: `only ${MOST_DOCUMENTS} documents of secrets were read` };
-        for (const value of await valuesAt(store, tenant, { namespace, label })) values.add(value);
+        const read = await documentsAt(store, tenant, { namespace, label });
+        for (const document of read) {
+          problem ??= problemOf(document);
+          for (const value of document.ok ? document.values.values() : []) {
+            const text = value.reveal();
+            if (values.has(text)) continue;
+            bytes += sizeOf(text);
+            if (bytes > MOST_BYTES)
+              return { values: [...values], unread: 'only 4 MiB of values of secrets were read' };
+            values.add(text);
+          }
+        }
       }
     }
   return { values: [...values], ...(problem === undefined ? {} : { unread: problem }) };
 }
 
-async function valuesAt(
+function failed(error: unknown): SecretFailure {
+  return failure('unavailable', messageOf(error));
+}
+
+/** What is gone in the meantime is no problem. */
+function problemOf(answer: { readonly ok: true } | SecretFailure): string | undefined {
+  return answer.ok || answer.reason === 'missing'
+    ? undefined
+    : `secrets could not be read: ${answer.message}`;
+}
+
+function sizeOf(value: string): number {
+  return value.length + PART_BYTES * (1 + value.split('\n').length);
+}
+
+async function documentsAt(
   store: SecretsStore,
   tenant: TenantId,
-  path: Parameters<SecretsStore['read']>[1],
-): Promise<readonly string[]> {
-  const newest = await store.read(tenant, path);
-  if (!newest.ok) return [];
-  const before =
-    newest.version >= VERSIONS_READ ? await store.read(tenant, path, newest.version - 1) : undefined;
-  const documents = before?.ok === true ? [newest, before] : [newest];
-  return documents.flatMap((document) => [...document.values.values()].map((value) => value.reveal()));
+  path: SecretPath,
+): Promise<readonly (SecretDocument | SecretFailure)[]> {
+  const newest = await store.read(tenant, path).catch(failed);
+  if (!newest.ok || newest.version < VERSIONS_READ) return [newest];
+  return [newest, await store.read(tenant, path, newest.version - 1).catch(failed)];
 }

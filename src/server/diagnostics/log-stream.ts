@@ -1,6 +1,6 @@
 import type { LogFeed, LogReader } from '../../core/contract/log-feed.ts';
 import type { SystemQuestion } from '../../core/protocol/peer-messages.ts';
-import type { Scrubber } from '../../core/rules/credentials/scrub.ts';
+import type { PacedScrubber } from './paced-scrubber.ts';
 import { type EventSink, send } from './sink.ts';
 
 export type LogQuestion = Extract<SystemQuestion, { readonly kind: 'log' }>;
@@ -10,13 +10,16 @@ export async function streamLog(
   feed: LogFeed,
   { level, tail, forMs }: LogQuestion,
   reader: LogReader | undefined,
-  scrubber: Scrubber,
+  scrubber: PacedScrubber,
   sink: EventSink,
 ): Promise<void> {
   const close = (): void => reader?.close();
   const timer = setTimeout(close, forMs);
   sink.signal.addEventListener('abort', close, { once: true });
-  const line = (text: string): Promise<void> => send(sink, 'log', { line: scrubber.scrub(text).text });
+  if (sink.signal.aborted) close();
+  const line = async (text: string): Promise<void> => {
+    if (!sink.signal.aborted) await send(sink, 'log', { line: (await scrubber.scrub(text)).text });
+  };
   try {
     for (const text of feed.tail(tail, level)) await line(text);
     for (let batch = await reader?.take(); batch !== undefined; batch = await reader?.take()) {

@@ -32,6 +32,22 @@ describe('what leaves the installation', () => {
     expect(text).toBe('<redacted: known_value>\n');
   });
 
+  it('finds every form of a value of many bytes, and the longest of those that begin alike', () => {
+    const long = `${'ä€'.repeat(9000)}end`;
+    const plain = 'blue horse'.repeat(3000);
+    for (const form of [long, `${'c3a4e282ac'.repeat(9000)}656e64`, plain, btoa(plain)])
+      expect(scrub(`>${form}<`, [long, plain]).text).toBe('><redacted: known_value><');
+    expect(scrub('>horses and carts<', ['horses', 'horses and carts', 'horses and']).text).toBe(
+      '><redacted: known_value><',
+    );
+  });
+
+  it('takes steps where very many values begin alike', () => {
+    const values = Array.from({ length: 300 }, (_none, count) => `aaaaaa-${count}`);
+    const steps = [...new Scrubber(values).steps('a'.repeat(3000))];
+    expect(steps.length).toBeGreaterThan(20);
+  });
+
   it('holds no credential of a known form', () => {
     for (const [rule, example] of Object.entries(ISSUED_EXAMPLES)) {
       const { text, redactions } = scrub(`{"level":30,"msg":"got ${example}"}\nplain ${example} text\n`);

@@ -5,8 +5,11 @@ import { detectCredential, detectInText } from './detect.ts';
 export const SHORTEST_KNOWN = 6;
 /** A line of a value that has several, such as a key file. */
 const SHORTEST_LINE = 16;
-/** Rules look at no more than 128 KiB of a text. */
-const PIECE_LENGTH = 32_768;
+/** What is searched in one step: rules look at no more than 128 KiB of a text. */
+export const PIECE_LENGTH = 32_768;
+/** Bytes of a long value become text in pieces: an array of all of them takes many times their memory. */
+const BYTES_AT_ONCE = 8192;
+const HEX = Array.from({ length: 256 }, (_none, byte) => byte.toString(16).padStart(2, '0'));
 const PRIVATE_KEYS =
   /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:(?!-----END )[\s\S]){0,65536}(?:-----END [A-Z0-9 ]{0,40}-----)?/g;
 
@@ -20,36 +23,48 @@ function mark(rule: string): string {
   return `<redacted: ${rule}>`;
 }
 
+function textOf(bytes: Uint8Array, pieceText: (piece: Uint8Array) => string): string {
+  const pieces: string[] = [];
+  for (let from = 0; from < bytes.length; from += BYTES_AT_ONCE)
+    pieces.push(pieceText(bytes.subarray(from, from + BYTES_AT_ONCE)));
+  return pieces.join('');
+}
+
 /** As it may stand in a text: as it is, in JSON, in a URL, in base64 and in hex. */
 function formsOf(value: string): readonly string[] {
   const inJson = JSON.stringify(value).slice(1, -1);
   const utf8 = new TextEncoder().encode(value);
-  const latin = Array.from(utf8, (byte) => String.fromCharCode(byte)).join('');
-  const base64 = btoa(latin).replaceAll('=', '');
-  const hex = Array.from(utf8, (byte) => byte.toString(16).padStart(2, '0')).join('');
+  const base64 = btoa(textOf(utf8, (piece) => String.fromCharCode(...piece))).replaceAll('=', '');
+  const hex = textOf(utf8, (piece) => Array.from(piece, (byte) => HEX[byte]).join(''));
   const inUrl = value.isWellFormed() ? encodeURIComponent(value) : value;
   const base64url = base64.replaceAll('+', '-').replaceAll('/', '_');
   return [value, inJson, inUrl, base64, base64url, hex];
 }
 
+/** Of a value: itself, and its lines. */
+function partsOf(value: string): readonly string[] {
+  const lines = value.split('\n').filter((line) => line.length >= SHORTEST_LINE);
+  return [value.trim(), ...lines].filter((part) => part.length >= SHORTEST_KNOWN);
+}
+
 /** Takes credentials out of texts that leave the installation: values that are known, and whatever the rules for credentials find. */
 export class Scrubber {
-  /** By their first characters, the longest first. */
-  readonly #known = new Map<string, string[]>();
+  /** By their first characters. */
+  readonly #known = new Map<string, Set<string>>();
 
   constructor(values: Iterable<string>) {
-    const forms = new Set<string>();
-    for (const value of values) {
-      for (const part of [value.trim(), ...value.split('\n').filter((line) => line.length >= SHORTEST_LINE)])
-        if (part.length >= SHORTEST_KNOWN) for (const form of formsOf(part)) forms.add(form);
-    }
-    for (const form of forms) {
-      const start = form.slice(0, SHORTEST_KNOWN);
-      const same = this.#known.get(start);
-      if (same === undefined) this.#known.set(start, [form]);
-      else same.push(form);
-    }
-    for (const same of this.#known.values()) same.sort((a, b) => b.length - a.length);
+    for (const value of values) this.learn(value);
+  }
+
+  /** One more value that is searched for. */
+  learn(value: string): void {
+    for (const part of partsOf(value))
+      for (const form of formsOf(part)) {
+        const start = form.slice(0, SHORTEST_KNOWN);
+        const same = this.#known.get(start);
+        if (same === undefined) this.#known.set(start, new Set([form]));
+        else same.add(form);
+      }
   }
 
   /** Nothing of what is left is a credential by any rule. */
@@ -83,14 +98,18 @@ export class Scrubber {
     if (this.#known.size === 0) return { text, redactions: 0 };
     const parts: string[] = [];
     let from = 0;
-    for (let at = 0, turn = PIECE_LENGTH; at + SHORTEST_KNOWN <= text.length; at += 1) {
-      if (at >= turn) {
+    // Values that begin alike are each compared wherever a text begins so: that is work, too.
+    let work = 0;
+    for (let at = 0; at + SHORTEST_KNOWN <= text.length; at += 1) {
+      const same = this.#known.get(text.slice(at, at + SHORTEST_KNOWN));
+      work += 1 + (same?.size ?? 0);
+      if (work >= PIECE_LENGTH) {
         yield undefined;
-        turn = at + PIECE_LENGTH;
+        work = 0;
       }
-      const found = this.#known
-        .get(text.slice(at, at + SHORTEST_KNOWN))
-        ?.find((form) => text.startsWith(form, at));
+      let found: string | undefined;
+      for (const form of same ?? [])
+        if (form.length > (found?.length ?? 0) && text.startsWith(form, at)) found = form;
       if (found === undefined) continue;
       parts.push(text.slice(from, at), mark('known_value'));
       from = at + found.length;

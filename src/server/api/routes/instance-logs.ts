@@ -52,6 +52,7 @@ async function sendLogs(
     for (const { stream } of sources) stream.cancel();
   };
   sink.signal.addEventListener('abort', cancelAll, { once: true });
+  if (sink.signal.aborted) cancelAll();
   try {
     for (const instance of missing) sink.write(form.problem(instance, 'its agent is not connected'));
     await Promise.all(sources.map((source) => pump(source, form, sink)));

@@ -1,11 +1,12 @@
-import { setTimeout as wait } from 'node:timers/promises';
+import type { TenantId } from '../../../core/model/ids.ts';
 import { isRecord } from '../../../core/model/values.ts';
 import type { NODES } from '../../../core/operations/nodes.ts';
 import { AGENT_LOG_FEATURE } from '../../../core/protocol/agent-protocol.ts';
 import { isRejection } from '../../../core/rejections/reject.ts';
-import { Scrubber } from '../../../core/rules/credentials/scrub.ts';
 import type { Dispatch } from '../../agents/dispatch.ts';
 import type { AgentStream } from '../../agents/streams/streams.ts';
+import { PacedScrubber } from '../../diagnostics/paced-scrubber.ts';
+import { SearchShare } from '../../diagnostics/search-share.ts';
 import { keptAlive, send } from '../../diagnostics/sink.ts';
 import { nodeNotFound } from '../../reads/node.ts';
 import { idOf } from '../../store/record-ids.ts';
@@ -20,9 +21,8 @@ type Logs = typeof NODES.logs;
 const GRACE_MS = 5000;
 /** Lines of agents are short; the rest of a longer one is left out. */
 const MAX_LINE = 4 * 1024;
-/** Every line is searched for credentials, which costs this process more than the agent: no more is taken of one stream, and the agent waits. */
-const BYTES_PER_SECOND = 256 * 1024;
-const BURST_BYTES = 512 * 1024;
+/** Of all streams of this process: agents wait. */
+const searches = new SearchShare();
 
 /** The log of an agent, which is told for how long its level is raised and ends it without us. Nothing of it is stored here. */
 export async function readAgentLog(
@@ -46,31 +46,38 @@ export async function readAgentLog(
   return {
     status: 200,
     contentType: 'text/event-stream; charset=utf-8',
-    stream: (sink) => keptAlive(sink, () => sendAgentLog(stream, forMs, sink)),
+    stream: (sink) => keptAlive(sink, () => sendAgentLog(stream, store.tenantId, forMs, sink)),
   };
 }
 
-async function sendAgentLog(stream: AgentStream, forMs: number, sink: StreamSink): Promise<void> {
-  const scrubber = new Scrubber([]);
+async function sendAgentLog(
+  stream: AgentStream,
+  tenantId: TenantId,
+  forMs: number,
+  sink: StreamSink,
+): Promise<void> {
+  const scrubber = new PacedScrubber([]);
   const leave = (): void => stream.cancel();
   const timer = setTimeout(leave, forMs + GRACE_MS);
-  sink.signal.addEventListener('abort', leave, { once: true });
-  const line = (text: string): Promise<void> => {
+  const { signal } = sink;
+  signal.addEventListener('abort', leave, { once: true });
+  if (signal.aborted) leave();
+  const line = async (text: string): Promise<void> => {
     const shown = text.length > MAX_LINE ? `${text.slice(0, MAX_LINE)}…` : text;
-    return send(sink, 'log', { line: scrubber.scrub(shown).text });
+    if (!signal.aborted) await searches.take(tenantId, shown.length, signal);
+    if (!signal.aborted) await send(sink, 'log', { line: (await scrubber.scrub(shown)).text });
   };
-  const startMs = performance.now();
-  let bytes = 0;
   try {
     let rest = '';
     for await (const { text, value } of stream) {
       const dropped = isRecord(value) ? value['dropped'] : undefined;
       if (typeof dropped === 'number') await send(sink, 'gap', { lines: dropped });
-      bytes += text?.length ?? 0;
-      const aheadMs = ((bytes - BURST_BYTES) / BYTES_PER_SECOND) * 1000 - (performance.now() - startMs);
-      if (aheadMs > 0) await wait(aheadMs, undefined, { signal: sink.signal }).catch(() => undefined);
       const lines = (rest + (text ?? '')).split('\n');
-      rest = (lines.pop() ?? '').slice(0, MAX_LINE + 1);
+      const last = lines.pop() ?? '';
+      rest = last.slice(0, MAX_LINE + 1);
+      // What is left out is waited for like what is searched: an agent that sends without regard is cut off for it.
+      for (let cut = last.length - rest.length; cut > 0 && stream.end === undefined; cut -= MAX_LINE)
+        await searches.take(tenantId, Math.min(cut, MAX_LINE), signal);
       for (const one of lines) await line(one);
     }
     if (rest !== '') await line(rest);
