@@ -184,6 +184,65 @@ describe('a secret that is deleted', () => {
     expect(back.body.warnings.map(({ code }: { code: string }) => code)).toContain('secret_missing');
   });
 
+  it('is kept for a webhook that signs with it, which is listed, also when both are asked for at once', async () => {
+    const hook = (name: string) =>
+      call('POST', '/api/v1/webhooks', {
+        name,
+        url: 'https://hooks.example.com/berth',
+        signing: { vault_path: `resources/${name}` },
+        paused: true,
+      });
+    const name = fresh('hooks');
+    await apply(name, { keys: ['key'] });
+    expect((await hook(name)).status).toBe(201);
+    const of = (all: Awaited<ReturnType<typeof listed>>) =>
+      all.find(({ path }) => path === `resources/${name}`);
+    expect(of(await listed())?.consumers).toEqual([
+      { webhook: name, secret: 'signing', anchor: 'process', secretsVersion: 0 },
+    ]);
+    expect(of(await listed('?unreferenced=true'))).toBeUndefined();
+    const refused = await deleted(name);
+    expect([refused.status, refused.body.code]).toEqual([409, 'secret_in_use']);
+    expect(refused.body.why).toContain(`the webhook ${name}, which signs with it`);
+    await call('PUT', `/api/v1/webhooks/${name}`, { signing: { vault_path: 'resources/another' } });
+    expect((await deleted(name)).status).toBe(200);
+    expect((await listed()).find(({ path }) => path === 'resources/another')).toMatchObject({
+      exists: false,
+      consumers: [{ webhook: name }],
+    });
+
+    for (let round = 0; round < 8; round += 1) {
+      const race = fresh('race');
+      await apply(race, { keys: ['key'] });
+      const [made, gone] = await Promise.all([hook(race), deleted(race)]);
+      expect(made.status, JSON.stringify(made.body)).toBe(201);
+      const isThere = (await call('GET', `/api/v1/secrets/resources/${race}`)).status === 200;
+      expect([gone.status, isThere]).toEqual(isThere ? [409, true] : [200, false]);
+    }
+  });
+
+  it('is not written by a deployer through a workload while a webhook signs with it', async () => {
+    const name = fresh('signed');
+    const values = { key: 'a key of sixteen or more characters' };
+    await call('PUT', `/api/v1/secrets/deployments/${name}`, { values });
+    const signing = { vault_path: `deployments/${name}` };
+    const hook = { name, url: 'https://hooks.example.com/berth', signing, paused: true };
+    expect((await call('POST', '/api/v1/webhooks', hook)).status).toBe(201);
+    const { body: made } = await call('POST', '/api/v1/tokens', { name: 'deployer', role: 'deployer' });
+    const write = () =>
+      plane.as(made.token as string)('POST', '/api/v1/deployments', {
+        name,
+        image: IMAGE,
+        replicas: 0,
+        secrets: [
+          { name: 'K', ...signing, anchor: 'process', values: { key: 'another key of this length' } },
+        ],
+      });
+    expect((await write()).body.code).toBe('role_forbidden');
+    await call('DELETE', `/api/v1/webhooks/${name}`);
+    expect((await write()).status).toBe(201);
+  });
+
   it('is never taken from under a reference that is written at the same moment', async () => {
     const ends = { kept: 0, missed: 0 };
     for (let round = 0; round < 12; round += 1) {

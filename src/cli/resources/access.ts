@@ -68,7 +68,8 @@ const NAMED_CONSUMERS = 3;
 
 /** Who refers to it, the first few by name. */
 function consumersText({ consumers = [] }: Secret): string {
-  const names = consumers.map(({ deployment, job, ingress }) => {
+  const names = consumers.map(({ deployment, job, ingress, webhook }) => {
+    if (webhook !== undefined) return `webhook/${webhook}`;
     const owner = job === undefined ? textOf(deployment) : `job/${job}`;
     return ingress === undefined ? owner : `${owner} (tls of ${ingress})`;
   });

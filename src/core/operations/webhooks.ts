@@ -20,6 +20,7 @@ const RULES = [
   'secret_path_shape',
   'secret_path_namespace',
   'secret_path_name',
+  'secrets_store_unavailable',
   'header_invalid',
 ] as const;
 

@@ -18,7 +18,7 @@ export const secretMaterialCodes = entries({
     field: 'name',
     title: 'Something refers to the secret document.',
     cause:
-      'A deployment, a canary, a job, a certificate of the ingress or a rotation that is under way needs it: without the document no container of theirs could be created again. What an instance still runs, and what a rollout may return to by itself, counts too; an earlier revision that somebody may roll back to does not.',
+      'A deployment, a canary, a job, a certificate of the ingress, a webhook that signs with it or a rotation that is under way needs it: without the document no container of theirs could be created again, and no event be sent. What an instance still runs, and what a rollout may return to by itself, counts too; an earlier revision that somebody may roll back to does not.',
     accepted:
       'a document that nothing refers to (GET /api/v1/secrets?unreferenced=true); the rejection names who does',
     failing: 'DELETE /api/v1/secrets/resources/db   while a deployment refers to it',

@@ -1,4 +1,3 @@
-import type { SecretDeliveries } from '../../core/model/credential.ts';
 import type { Workload } from '../../core/model/deployment.ts';
 import type { TenantId } from '../../core/model/ids.ts';
 import { servedIngress } from '../../core/model/ingress.ts';
@@ -72,10 +71,48 @@ function readsOf(kind: Kind, spec: Workload): readonly Read[] {
  */
 type Readings = Map<string, Reading>;
 
-/** Which deployments of a tenant read which path, and which instances were given it: kept from the view's changes, so that no question walks all deployments. */
+/** By tenant and path: the ids of records that name the path. */
+class IdsByPath {
+  readonly #tenants = new Map<TenantId, Map<string, Set<string>>>();
+
+  add(tenantId: TenantId, id: string, paths: readonly string[]): void {
+    for (const path of paths) {
+      const byPath = this.#tenants.get(tenantId) ?? new Map<string, Set<string>>();
+      this.#tenants.set(tenantId, byPath);
+      const ids = byPath.get(path);
+      if (ids === undefined) byPath.set(path, new Set([id]));
+      else ids.add(id);
+    }
+  }
+
+  remove(tenantId: TenantId, id: string, paths: readonly string[]): void {
+    const byPath = this.#tenants.get(tenantId);
+    if (byPath === undefined) return;
+    for (const path of paths) {
+      const ids = byPath.get(path);
+      ids?.delete(id);
+      if (ids?.size === 0) byPath.delete(path);
+    }
+    if (byPath.size === 0) this.#tenants.delete(tenantId);
+  }
+
+  ids(tenantId: TenantId, path: SecretPath): ReadonlySet<string> {
+    return this.#tenants.get(tenantId)?.get(secretPathText(path)) ?? new Set();
+  }
+
+  paths(tenantId: TenantId): readonly SecretPath[] {
+    return [...(this.#tenants.get(tenantId)?.keys() ?? [])].flatMap((text) => splitSecretPath(text) ?? []);
+  }
+}
+
+/**
+ * Which deployments of a tenant read which path, which instances were given it and which webhooks sign with it: kept from the view's changes, so that no
+ * question walks all deployments.
+ */
 export class SecretReferences {
   readonly #tenants = new Map<TenantId, Map<string, Readings>>();
-  readonly #given = new Map<TenantId, Map<string, Set<string>>>();
+  readonly #given = new IdsByPath();
+  readonly #signing = new IdsByPath();
 
   constructor(view: StoreView) {
     for (const tenantId of view.tenantIds()) {
@@ -84,7 +121,9 @@ export class SecretReferences {
       for (const { record } of view.tenant(tenantId, 'jobs').list())
         this.#add(tenantId, 'jobs', jobWorkload(record.spec));
       for (const { id, record } of view.tenant(tenantId, 'secret-deliveries').list())
-        this.#give(tenantId, id, record);
+        this.#given.add(tenantId, id, Object.keys(record.versions));
+      for (const { record } of view.tenant(tenantId, 'webhooks').list())
+        this.#signing.add(tenantId, record.name, [record.signing.vault_path]);
     }
     view.onChange((change) => this.#apply(change));
   }
@@ -92,8 +131,12 @@ export class SecretReferences {
   #apply({ tenantId, kind, id, before, after }: ViewChange): void {
     switch (kind) {
       case 'secret-deliveries':
-        this.#take(tenantId, id, before?.record);
-        this.#give(tenantId, id, after?.record);
+        this.#given.remove(tenantId, id, Object.keys(before?.record.versions ?? {}));
+        this.#given.add(tenantId, id, Object.keys(after?.record.versions ?? {}));
+        break;
+      case 'webhooks':
+        if (before) this.#signing.remove(tenantId, before.record.name, [before.record.signing.vault_path]);
+        if (after) this.#signing.add(tenantId, after.record.name, [after.record.signing.vault_path]);
         break;
       case 'deployments':
       case 'canaries':
@@ -114,28 +157,6 @@ export class SecretReferences {
   #replace(tenantId: TenantId, kind: Kind, before: Workload | undefined, after: Workload | undefined): void {
     if (before !== undefined) this.#remove(tenantId, kind, before);
     if (after !== undefined) this.#add(tenantId, kind, after);
-  }
-
-  #give(tenantId: TenantId, id: string, record: SecretDeliveries | undefined): void {
-    if (record === undefined) return;
-    const given = this.#given.get(tenantId) ?? new Map<string, Set<string>>();
-    this.#given.set(tenantId, given);
-    for (const path of Object.keys(record.versions)) {
-      const ids = given.get(path);
-      if (ids === undefined) given.set(path, new Set([id]));
-      else ids.add(id);
-    }
-  }
-
-  #take(tenantId: TenantId, id: string, record: SecretDeliveries | undefined): void {
-    const given = this.#given.get(tenantId);
-    if (given === undefined || record === undefined) return;
-    for (const path of Object.keys(record.versions)) {
-      const ids = given.get(path);
-      ids?.delete(id);
-      if (ids?.size === 0) given.delete(path);
-    }
-    if (given.size === 0) this.#given.delete(tenantId);
   }
 
   #labels(tenantId: TenantId): Map<string, Readings> {
@@ -208,17 +229,23 @@ export class SecretReferences {
 
   /** Every document that something refers to, there or not. */
   referenced(tenantId: TenantId): readonly SecretPath[] {
-    return [...(this.#tenants.get(tenantId) ?? [])].flatMap(([label, readings]) =>
+    const read = [...(this.#tenants.get(tenantId) ?? [])].flatMap(([label, readings]) =>
       [...new Set([...readings.values()].map(({ namespace }) => namespace))].map((namespace) => ({
         namespace,
         label,
       })),
     );
+    return [...read, ...this.#signing.paths(tenantId)];
+  }
+
+  /** Names of the webhooks whose requests are signed with a key of the document. As a certificate they bind neither its namespace nor its rotation. */
+  webhooks(tenantId: TenantId, path: SecretPath): readonly string[] {
+    return [...this.#signing.ids(tenantId, path)].sort();
   }
 
   /** The instances that were given something of the document, whether or not their workload still reads it. */
   given(tenantId: TenantId, path: SecretPath): ReadonlySet<string> {
-    return this.#given.get(tenantId)?.get(secretPathText(path)) ?? new Set();
+    return this.#given.ids(tenantId, path);
   }
 
   /** Every referenced path, by label. */

@@ -45,6 +45,10 @@ export const secretConsumer = shape({
       description:
         'Present: it is the certificate of this host, which ingress nodes serve and no container is given.',
     },
+    webhook: {
+      ...optional(text),
+      description: 'Present: requests of this webhook are signed with it; no container is given it.',
+    },
     secret: text,
     anchor: text,
     secretsVersion: integer,

@@ -113,7 +113,7 @@ export async function listSecrets(
   if (isRejection(all)) return all;
   const { secrets } = admission;
   const wanted = unreferenced
-    ? all.filter((path) => secrets.references.consumersOf(store.tenantId, path).length === 0)
+    ? all.filter((path) => consumerViews(secrets, store.tenantId, path).length === 0)
     : all;
   const read = pageOf(page, wanted, secretPathText);
   const described = await describePaths(admission, store, read);

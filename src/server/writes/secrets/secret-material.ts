@@ -33,9 +33,11 @@ import {
 function isOwnDocument(
   { references }: SecretAdmission,
   tenant: TenantStore,
-  { namespace, label }: SecretPath,
+  path: SecretPath,
   workload: Workload,
 ): boolean {
+  const { namespace, label } = path;
+  if (references.webhooks(tenant.tenantId, path).length > 0) return false;
   const consumers = references.consumers(tenant.tenantId, label);
   if (consumers.length === 0) return namespace === 'deployments';
   return consumers.every(({ owner }) => owner === workload.name);

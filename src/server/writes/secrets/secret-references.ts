@@ -5,6 +5,7 @@ import { servedIngress } from '../../../core/model/ingress.ts';
 import { overlapOf } from '../../../core/model/rotation-phase.ts';
 import { type SecretPath, secretPathText, splitSecretPath } from '../../../core/model/secret-path.ts';
 import type { VolumeType } from '../../../core/model/volume.ts';
+import type { WebhookSpec } from '../../../core/model/webhook.ts';
 import { carryRotation } from '../../../core/secrets/rotation.ts';
 import type { Rejection } from '../../../core/rejections/rejection.ts';
 import { checkStagedCollisions, type KnownKeys } from '../../../core/rules/secrets/collision.ts';
@@ -129,6 +130,32 @@ function certificateLabels(spec: Workload): readonly string[] {
   );
 }
 
+/** Into the commit of what refers to a document: a deletion at the same moment fails, or it does. */
+function expectLabel(tenant: TenantStore, label: string, transaction: Transaction, claim?: string): void {
+  const id = idOf('secret-labels', label);
+  const stored = tenant.get('secret-labels', id);
+  transaction.expect('secret-labels', id, stored);
+  const namespace = claim ?? stored?.record.namespace;
+  // Of a certificate or a signing key nothing but the deletion is looked at: its label may be used elsewhere.
+  if (namespace === undefined) return;
+  // A mark that is still there was left behind; without it the deletion, if there still is one, stores nothing.
+  if (stored?.record.namespace !== namespace || stored.record.deleting !== undefined)
+    transaction.put('secret-labels', id, { namespace });
+}
+
+/** Of a webhook: the document that its requests are signed with. */
+export async function expectSigningKey(
+  tenant: TenantStore,
+  { signing }: Pick<WebhookSpec, 'signing'>,
+  transaction: Transaction,
+): Promise<Rejection | undefined> {
+  const label = splitSecretPath(signing.vault_path)?.label;
+  if (label === undefined) return undefined;
+  const moved = await awaitDeletions(tenant, [label]);
+  if (!moved) expectLabel(tenant, label, transaction);
+  return moved;
+}
+
 /**
  * One label, one namespace in a tenant: held by a record of its own, so that two parallel writes cannot both be right.
  * The rule is re-checked in the same moment the record is read, since the registry may have taken seconds to answer.
@@ -149,16 +176,6 @@ export async function claimLabels(
     if (labelRevision(tenant, label) !== revision) return deletionMoved(label);
   const split = checkSplitAcross(spec, namespacesElsewhere(secrets, tenant, spec));
   if (split) return split;
-  for (const label of labels) {
-    const id = idOf('secret-labels', label);
-    const stored = tenant.get('secret-labels', id);
-    transaction.expect('secret-labels', id, stored);
-    const namespace = claims.get(label) ?? stored?.record.namespace;
-    // Of a certificate nothing but the deletion is looked at: its label may be used elsewhere.
-    if (namespace === undefined) continue;
-    // A mark that is still there was left behind; without it the deletion, if there still is one, stores nothing.
-    if (stored?.record.namespace !== namespace || stored.record.deleting !== undefined)
-      transaction.put('secret-labels', id, { namespace });
-  }
+  for (const label of labels) expectLabel(tenant, label, transaction, claims.get(label));
   return undefined;
 }

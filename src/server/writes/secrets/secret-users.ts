@@ -56,6 +56,7 @@ export function usersOf(
         ? `${describeOwner(owner)} (${secret})`
         : `the certificate of ${ingress} (${describeOwner(owner)})`,
     ),
+    ...references.webhooks(tenant.tenantId, path).map((name) => `the webhook ${name}, which signs with it`),
     ...keptReaders(tenant, text)
       .filter((owner) => !named.has(owner))
       .map(

@@ -211,10 +211,16 @@ export async function planDocument(
   return { version, transaction };
 }
 
+/** How a webhook is listed among those who read the document; its key may be written again at any time. */
+const SIGNING = { secret: 'signing', anchor: 'process', secretsVersion: 0 };
+
 export function consumerViews({ references }: SecretAdmission, tenantId: TenantId, path: SecretPath) {
-  return references
-    .consumersOf(tenantId, path)
-    .map(({ owner, ...consumer }) => ({ ...ownerField(owner), ...consumer }));
+  return [
+    ...references
+      .consumersOf(tenantId, path)
+      .map(({ owner, ...consumer }) => ({ ...ownerField(owner), ...consumer })),
+    ...references.webhooks(tenantId, path).map((webhook) => ({ webhook, ...SIGNING })),
+  ];
 }
 
 /** What Berth itself knows of the document; nothing, where another hand wrote it and nothing was rotated. */

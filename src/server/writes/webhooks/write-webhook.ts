@@ -26,6 +26,7 @@ import {
 } from '../admission.ts';
 import { documentRejections } from '../found-rejections.ts';
 import { type IfMatch, revisionRejection } from '../if-match.ts';
+import { expectSigningKey } from '../secrets/secret-references.ts';
 
 const created = acceptedOf<typeof WEBHOOKS.create>();
 const updated = acceptedOf<typeof WEBHOOKS.update>();
@@ -101,7 +102,7 @@ export async function createWebhook(
   if (refused) return refused;
   const { spec, alterations } = webhookSpec(draft);
   const { tenant } = caller;
-  return commitAttempts(admission, caller, () => {
+  return commitAttempts(admission, caller, async () => {
     const id = idOf('webhooks', spec.name);
     if (findWebhook(tenant, spec.name) !== undefined)
       return reject('webhook_already_exists', {
@@ -121,6 +122,8 @@ export async function createWebhook(
     if (dryRun)
       return { answer: created(200, view), would: () => tenant.transaction().put('webhooks', id, record) };
     const transaction = tenant.transaction().expect('webhooks', id, undefined).put('webhooks', id, record);
+    const moved = await expectSigningKey(tenant, record, transaction);
+    if (moved) return moved;
     tell(admission, caller, transaction, spec, 'created');
     return { answer: created(201, view), transaction };
   });
@@ -140,7 +143,7 @@ export async function updateWebhook(
   const sent = readBody(webhookChange, body);
   if (isRejection(sent)) return sent;
   const { tenant } = caller;
-  return commitAttempts(admission, caller, () => {
+  return commitAttempts(admission, caller, async () => {
     const stored = findWebhook(tenant, name);
     if (stored === undefined) return webhookNotFound(name);
     const named = draftOf(webhookChange, sent).name;
@@ -165,6 +168,8 @@ export async function updateWebhook(
       .transaction()
       .expect('webhooks', stored.id, stored)
       .put('webhooks', stored.id, record);
+    const moved = await expectSigningKey(tenant, record, transaction);
+    if (moved) return moved;
     tell(admission, caller, transaction, spec, 'updated');
     return { answer, transaction };
   });
