@@ -298,6 +298,11 @@ describe('the rate limit', () => {
       expect(Number(limited[0]?.headers['retry-after'])).toBeGreaterThanOrEqual(1);
       const other = await slow.api.get('/api/v1/deployments', { token: tenant.tokens.deployer });
       expect(other.status).toBe(200);
+      // The same of what is beside the interface, whether or not the token may read it.
+      const scrapes: number[] = [];
+      for (let turn = 0; turn < 12; turn += 1)
+        scrapes.push((await slow.api.get('/metrics', { token: tenant.tokens.metrics, laws: false })).status);
+      expect([scrapes[0], scrapes.filter((status) => status === 429).length >= 5]).toEqual([403, true]);
     } finally {
       await slow.close();
     }

@@ -18,6 +18,7 @@ import {
 import type { Principal } from '../access/principal.ts';
 import { duplicateHeader, hostRejection } from './headers.ts';
 import { baseUrlOf, rejectionBody } from './replies.ts';
+import type { RateLimiter } from './rate-limit.ts';
 import type { Route, RouteRequest } from './route.ts';
 import type { ApiContext } from './api-context.ts';
 
@@ -179,6 +180,26 @@ function starting(): Rejection {
   };
 }
 
+/** `who` sends: a token, or, where none is asked for, an address. */
+export function rateRejection(
+  limiter: RateLimiter,
+  key: string,
+  who: 'token' | 'address' = 'token',
+): Rejection | undefined {
+  const wait = limiter.retryAfterSeconds(key);
+  if (wait === undefined) return undefined;
+  const { perSecond, burst } = limiter.limit;
+  return {
+    ...reject('rate_limited', {
+      field: 'Authorization',
+      received: who === 'token' ? '(redacted)' : '(absent)',
+      expected: `at most ${perSecond} requests per second, ${burst} in a burst`,
+      why: `This ${who} sends too fast; wait ${wait} s.`,
+    }),
+    retryAfterSeconds: wait,
+  };
+}
+
 export function admitRequest(
   context: ApiContext,
   route: Route,
@@ -193,19 +214,8 @@ export function admitRequest(
   if (malformed) return malformed;
   const principal = principalOfRequest(context, request);
   if (isRejection(principal)) return principal;
-  const wait = limiter.retryAfterSeconds(principal.tokenId);
-  if (wait !== undefined) {
-    const { perSecond, burst } = options.limits.rate;
-    return {
-      ...reject('rate_limited', {
-        field: 'Authorization',
-        received: '(redacted)',
-        expected: `at most ${perSecond} requests per second, ${burst} in a burst`,
-        why: `This token sends too fast; wait ${wait} s.`,
-      }),
-      retryAfterSeconds: wait,
-    };
-  }
+  const tooFast = rateRejection(limiter, principal.tokenId);
+  if (tooFast) return tooFast;
   // Before the tenant and its header: a caller without the permission does not learn how to ask.
   if (!permitted(principal, route.permission)) return forbidden(principal.role, route.permission);
   const tenant = tenantOf(context, route, principal, request);

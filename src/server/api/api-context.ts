@@ -23,6 +23,8 @@ export interface ApiOptions {
     readonly jsonDepth: number;
     readonly rate: RateLimit;
   };
+  /** Also asked by what is beside the interface; absent: one of its own. */
+  readonly limiter?: RateLimiter;
   /** Absent: any number. */
   readonly connections?: Connections;
   readonly streams?: StreamCounts;

@@ -293,7 +293,7 @@ export function createApp(options: ApiOptions): FastifyInstance {
   const serveRoute = options.fresh === undefined ? answer : answerFresh;
   const context: ApiContext = {
     options,
-    limiter: new RateLimiter(options.limits.rate, options.access.clock),
+    limiter: options.limiter ?? new RateLimiter(options.limits.rate, options.access.clock),
     streams: options.streams ?? new StreamCounts(NO_STREAM_LIMITS),
     unread: options.unread ?? new UnreadAnswers(NO_UNREAD_LIMITS),
   };

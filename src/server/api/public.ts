@@ -4,11 +4,13 @@ import { allows } from '../../core/model/permission.ts';
 import { isRejection, reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
 import { type AccessDependencies, authenticate, platformTenantId } from '../access/authenticate.ts';
-import { queryRejection } from './admit-request.ts';
+import { queryRejection, rateRejection } from './admit-request.ts';
 import { createDocsLibrary, type DocsLibrary } from './docs/library.ts';
 import { DOCS_CONTENT_SECURITY_POLICY, docsPage } from './docs/pages.ts';
 import type { HealthReport } from './health.ts';
+import { addressGroup } from './limits/address-group.ts';
 import type { Metrics } from './metrics.ts';
+import type { RateLimiter } from './rate-limit.ts';
 import { sendRejection } from './replies.ts';
 import { etagOf, sendFile } from './static-files.ts';
 import type { ApiOptions } from './api-context.ts';
@@ -17,8 +19,7 @@ export interface PublicOptions {
   readonly health: () => Promise<HealthReport>;
   readonly ready: () => boolean;
   readonly metrics: Metrics;
-  /** Absent: anybody may. */
-  readonly mayReadMetrics?: (authorization: string | undefined) => Rejection | undefined;
+  readonly metricsRefusal: (request: FastifyRequest) => Rejection | undefined;
   readonly refusals: ApiOptions;
   readonly openapi: () => Buffer;
   readonly baseUrl: (request: FastifyRequest) => string;
@@ -30,11 +31,14 @@ export const PUBLIC_DOCUMENTS = ['/healthz', '/readyz', '/metrics', '/openapi.js
 /** Figures of the whole installation: for a token of the platform's tenant; the role `metrics` reads them and nothing else. */
 export function metricsRefusal(
   access: AccessDependencies,
-  authorization: string | undefined,
+  limiter: RateLimiter,
+  { headers }: Pick<FastifyRequest, 'headers'>,
 ): Rejection | undefined {
-  const principal = authenticate(access, authorization);
+  const principal = authenticate(access, headers.authorization);
   if (isRejection(principal)) return principal;
-  const { role, kind, tenantId } = principal;
+  const { role, kind, tenantId, tokenId } = principal;
+  const tooFast = rateRejection(limiter, tokenId);
+  if (tooFast) return tooFast;
   const isReader = allows(role, 'metrics.read') || allows(role, 'read');
   if (isReader && kind !== 'join' && tenantId === platformTenantId(access.store)) return undefined;
   return reject('role_forbidden', {
@@ -43,6 +47,14 @@ export function metricsRefusal(
     expected: "a token of the platform's tenant; metrics.open serves them to anybody",
     why: 'Metrics are figures of the whole installation.',
   });
+}
+
+/** Where anybody may read them: each address as fast as a token may ask for anything else. */
+export function openMetricsRefusal(
+  limiter: RateLimiter,
+  { raw }: Pick<FastifyRequest, 'raw'>,
+): Rejection | undefined {
+  return rateRejection(limiter, `address ${addressGroup(raw.socket.remoteAddress ?? '')}`, 'address');
 }
 
 /** Paths beside the interface: health, metrics, the OpenAPI document and the documentation. None names a tenant. */
@@ -69,7 +81,7 @@ export function addPublicPaths(app: FastifyInstance, options: PublicOptions): vo
       .send(JSON.stringify({ ready }));
   });
   app.get('/metrics', plain, async (request, reply) => {
-    const refusal = options.mayReadMetrics?.(request.headers.authorization);
+    const refusal = options.metricsRefusal(request);
     if (refusal) return sendRejection({ options: options.refusals }, request, reply, refusal);
     return reply
       .header('content-type', options.metrics.registry.contentType)

@@ -14,19 +14,19 @@ const MAX_BUCKETS = 100_000;
 
 /** A token bucket per key. Answers the seconds to wait, or undefined when the request may pass. */
 export class RateLimiter {
-  readonly #limit: RateLimit;
+  readonly limit: RateLimit;
   readonly #clock: Clock;
   readonly #buckets = new Map<string, Bucket>();
 
   constructor(limit: RateLimit, clock: Clock) {
-    this.#limit = limit;
+    this.limit = limit;
     this.#clock = clock;
   }
 
   /** What a request turned out to cost beyond the one it was admitted for; the next ones wait until it is made up for. */
   charge(key: string, requests: number): void {
     const bucket = this.#filled(key);
-    bucket.tokens = Math.max(bucket.tokens - requests, -this.#limit.burst);
+    bucket.tokens = Math.max(bucket.tokens - requests, -this.limit.burst);
   }
 
   retryAfterSeconds(key: string): number | undefined {
@@ -35,12 +35,12 @@ export class RateLimiter {
       bucket.tokens -= 1;
       return undefined;
     }
-    return Math.max(1, Math.ceil((1 - bucket.tokens) / this.#limit.perSecond));
+    return Math.max(1, Math.ceil((1 - bucket.tokens) / this.limit.perSecond));
   }
 
   #filled(key: string): Bucket {
     const now = this.#clock.monotonicMs();
-    const { perSecond, burst } = this.#limit;
+    const { perSecond, burst } = this.limit;
     let bucket = this.#buckets.get(key);
     if (bucket === undefined) {
       // Bounded: the oldest bucket goes; at worst its owner gets a fresh burst.

@@ -12,7 +12,8 @@ import { addressList } from '../api/limits/address-group.ts';
 import { configuredLimits, gaugeLimits } from '../api/limits/configured.ts';
 import { openapiDocument } from '../api/openapi.ts';
 import { addPeerPaths } from '../api/peer-paths.ts';
-import { addPublicPaths, metricsRefusal } from '../api/public.ts';
+import { addPublicPaths, metricsRefusal, openMetricsRefusal } from '../api/public.ts';
+import { RateLimiter } from '../api/rate-limit.ts';
 import { apiRoutes } from '../api/routes/index.ts';
 import type { SystemQuestions } from '../api/routes/system.ts';
 import type { LogFeed } from '../../core/contract/log-feed.ts';
@@ -106,11 +107,13 @@ export function composeHttp(
       member === undefined ? diagnostics.open(question) : cluster.askSystem(member, question),
   };
   const routes = composeRoutes(base, background, admission, { sessions, questions });
+  const limiter = new RateLimiter(config.rateLimit, access.clock);
   const api: ApiOptions = {
     access,
     sessions,
     page: dashboard.page,
     routes,
+    limiter,
     limits: { ...config.limits, bodyBudget: bodyBudget(heap.limitBytes()), rate: config.rateLimit },
     ...shares,
     freshId: () => ids.request(),
@@ -131,7 +134,8 @@ export function composeHttp(
     health,
     ready,
     metrics,
-    ...(config.metricsOpen ? {} : { mayReadMetrics: (header) => metricsRefusal(access, header) }),
+    metricsRefusal: (request) =>
+      config.metricsOpen ? openMetricsRefusal(limiter, request) : metricsRefusal(access, limiter, request),
     refusals: api,
     openapi: () => (openapi ??= Buffer.from(JSON.stringify(openapiDocument(routes, VERSION)))),
     baseUrl: (request) => config.baseUrl ?? `${request.protocol}://${request.headers.host ?? 'localhost'}`,
