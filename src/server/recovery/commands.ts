@@ -36,11 +36,20 @@ interface RecoveryCommand {
 const PASSPHRASE: Flag = {
   name: '--passphrase-file',
   value: 'FILE',
-  about: 'File that holds the passphrase, readable by its owner alone; without it, it is asked for',
+  about:
+    'File with the passphrase that nobody else can read, or a credential of systemd; else it is asked for',
 };
 
 function configOf({ settings }: Words, { environment }: CommandInput): Config {
   return loadConfig(settings, environment);
+}
+
+function passphraseOf(
+  { values }: Words,
+  { environment }: CommandInput,
+  use: 'seal' | 'open',
+): Promise<string> {
+  return readPassphrase(values['--passphrase-file'], use, environment['CREDENTIALS_DIRECTORY']);
 }
 
 function oneFile({ files }: Words, what: string): string {
@@ -111,7 +120,7 @@ async function backup(words: Words, input: CommandInput): Promise<void> {
   if (keysTo !== undefined && everyMs !== undefined)
     throw new RecoveryError('usage', '--keys-to names one file; make it once, without --every');
   const config = configOf(words, input);
-  const passphrase = await readPassphrase(words.values['--passphrase-file'], 'seal');
+  const passphrase = await passphraseOf(words, input, 'seal');
   const order: BackupOrder = {
     config,
     to,
@@ -124,11 +133,12 @@ async function backup(words: Words, input: CommandInput): Promise<void> {
   else await backupAgain(order, everyMs, keep, input);
 }
 
-async function verify(words: Words, { say, signal }: CommandInput): Promise<void> {
+async function verify(words: Words, input: CommandInput): Promise<void> {
+  const { say, signal } = input;
   const file = oneFile(words, 'the backup');
   if (words.settings.length > 0)
     throw new RecoveryError('usage', `unknown flag ${words.settings[0] ?? ''}; verify needs no settings`);
-  const passphrase = await readPassphrase(words.values['--passphrase-file'], 'open');
+  const passphrase = await passphraseOf(words, input, 'open');
   const { createdAt, revision, contents, keys } = await verifyBackup(file, passphrase, signal);
   say(`restored into a temporary store and compared: equal`);
   say(`made ${createdAt} at revision ${revision}: ${contentsText(contents)}; ${amount(keys, 'keys')}`);
@@ -138,7 +148,7 @@ async function restore(words: Words, input: CommandInput): Promise<void> {
   const { say } = input;
   const from = oneFile(words, 'the backup');
   const config = configOf(words, input);
-  const passphrase = await readPassphrase(words.values['--passphrase-file'], 'open');
+  const passphrase = await passphraseOf(words, input, 'open');
   const keysFrom = words.values['--keys-from'];
   const done = await restoreBackup({
     config,
