@@ -12,7 +12,8 @@ import { verifyBackup } from '../../src/server/recovery/verify.ts';
 import { globalKey, LOADING_KEY } from '../../src/server/store/keys.ts';
 import type { Kv, KvEntry } from '../../src/server/store/kv.ts';
 import { openEtcdKv } from '../../src/server/store/etcd/open.ts';
-import { readWhole, writeWhole } from '../../src/server/store/whole-store.ts';
+import { requireWholeStore } from '../../src/server/startup.ts';
+import { isEmptyStore, readWhole, writeWhole } from '../../src/server/store/whole-store.ts';
 import { LONG_TIER } from '../support/fault-tier.ts';
 import { type Etcd, startEtcd } from '../support/harness/etcd.ts';
 import { deploymentsOf, recordsOf } from '../support/many-records.ts';
@@ -131,6 +132,40 @@ describe('a store that moves', () => {
     await expect(
       restoreBackup({ config: target, from: to, passphrase: PASSPHRASE, signal }),
     ).rejects.toMatchObject({ status: STATUS.notEmpty });
+  });
+
+  it('is not served where what was written is not what was read, and is moved by the next attempt', async () => {
+    const [source, target] = [onEtcd('/seven/'), onSqlite('seven')];
+    await withKv('/seven/', async (kv) => {
+      await kv.commit({ puts: recordsOf(9).map(({ key, value }) => ({ key, value })) });
+      // Somebody who is no control plane writes all the time.
+      let [count, isOver] = [0, false];
+      const write = () =>
+        kv.commit({ puts: [{ key: globalKey('tenants', 'late'), value: `{"v":${(count += 1)}}` }] });
+      await write();
+      const writing = (async () => {
+        while (!isOver) await write();
+      })();
+      await expect(migrateStore(source, target)).rejects.toMatchObject({
+        status: STATUS.differs,
+        message: expect.stringMatching(
+          /was changed meanwhile and differs: .*; nothing is served from .*seven/,
+        ),
+      });
+      isOver = true;
+      await writing;
+    });
+    expect(await isEmptyStore(storePlace(target))).toBe(true);
+    expect((await migrateStore(source, target)).records).toBe(recordsOf(9).length + 1);
+
+    // Into etcd its mark stays, by which a control plane ends.
+    const prove = () => Promise.reject(new Error('differs'));
+    const there = storePlace(onEtcd('/eight/'));
+    await expect(writeWhole(there, 7, pagesOf(recordsOf(1)), prove)).rejects.toThrow('differs');
+    await expect(readWhole(there)).rejects.toThrow('was cut off');
+    await withKv('/eight/', (kv) => expect(requireWholeStore(kv)).rejects.toThrow('run it once more'));
+    await writeWhole(there, 7, pagesOf(recordsOf(1)));
+    await withKv('/eight/', requireWholeStore);
   });
 
   it('stays where it is while a control plane runs on it', async () => {

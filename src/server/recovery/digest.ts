@@ -30,7 +30,7 @@ export class ContentsDigest {
   }
 }
 
-async function digestOf(pages: AsyncIterable<readonly KvEntry[]>): Promise<Contents> {
+export async function digestOf(pages: AsyncIterable<readonly KvEntry[]>): Promise<Contents> {
   const digest = new ContentsDigest();
   for await (const page of pages) digest.add(page);
   return digest.result();

@@ -1,6 +1,6 @@
 import type { Config } from '../config.ts';
 import { holdStore, isEmptyStore, placeName, readWhole, writeWhole } from '../store/whole-store.ts';
-import { type Contents, ContentsDigest, contentsOf } from './digest.ts';
+import { type Contents, ContentsDigest, contentsOf, digestOf } from './digest.ts';
 import { RecoveryError } from './failure.ts';
 import { raisedHead } from './raised.ts';
 import { storePlace } from './store-place.ts';
@@ -37,16 +37,20 @@ export async function migrateStore(from: Config, to: Config): Promise<Contents> 
     const store = await readWhole(source);
     const digest = new ContentsDigest();
     const head = raisedHead(store.revision, Date.now());
+    const unserved = `nothing is served from ${placeName(target)}: run the migration once more, it starts over`;
     try {
-      await writeWhole(target, head, counted(store.pages(), digest));
+      // Before the target is one that a control plane would start on.
+      await writeWhole(target, head, counted(store.pages(), digest), async (there) => {
+        const written = digest.result();
+        requireSame(written, await digestOf(there), placeName(target), unserved);
+        // Whoever wrote to the source meanwhile would have lost it.
+        const still = await contentsOf(source);
+        requireSame(written, still, `${placeName(source)} was changed meanwhile and`, unserved);
+      });
     } finally {
       await store.close();
     }
-    const written = digest.result();
-    requireSame(written, await contentsOf(target), placeName(target));
-    // Whoever wrote to the source meanwhile would have lost it.
-    requireSame(written, await contentsOf(source), `${placeName(source)} was changed meanwhile and`);
-    return written;
+    return digest.result();
   } finally {
     await release();
   }

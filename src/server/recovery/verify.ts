@@ -45,10 +45,10 @@ export async function verifyBackup(path: string, passphrase: string, signal: Abo
   }
 }
 
-export function requireSame(wanted: Contents, found: Contents, what: string): void {
+export function requireSame(wanted: Contents, found: Contents, what: string, next?: string): void {
   if (wanted.records === found.records && wanted.sha256 === found.sha256) return;
   throw new RecoveryError(
     'differs',
-    `${what} differs: ${wanted.records} records with sha256 ${wanted.sha256} were written, ${found.records} with ${found.sha256} are there`,
+    `${what} differs: ${wanted.records} records with sha256 ${wanted.sha256} were written, ${found.records} with ${found.sha256} are there${next === undefined ? '' : `; ${next}`}`,
   );
 }

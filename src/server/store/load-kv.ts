@@ -53,9 +53,13 @@ class Commits {
 
 /**
  * Writes entries into a store that others may have too, as new records: their revisions are those that the store gives them. A mark stands
- * there from the first commit to the last, so that what was cut off is not taken for whole.
+ * there from the first commit until `prove` has looked at all of it, so that what was cut off, or is not as it should be, is not taken for whole.
  */
-export async function loadKv(kv: Kv, pages: AsyncIterable<readonly KvEntry[]>): Promise<void> {
+export async function loadKv(
+  kv: Kv,
+  pages: AsyncIterable<readonly KvEntry[]>,
+  prove: () => Promise<void>,
+): Promise<void> {
   await commitSurely(kv, { puts: [{ key: LOADING_KEY, value: '{}' }] });
   const commits = new Commits(kv);
   let puts: Put[] = [];
@@ -74,6 +78,7 @@ export async function loadKv(kv: Kv, pages: AsyncIterable<readonly KvEntry[]>): 
   }
   if (puts.length > 0) await commits.add({ puts });
   await commits.settled();
+  await prove();
   await commitSurely(kv, { deletes: [LOADING_KEY] });
 }
 

@@ -130,17 +130,34 @@ export async function isEmptyStore(place: StorePlace): Promise<boolean> {
   }
 }
 
+/** Looks at what was written before it can be served; what it throws leaves a store that is empty, or that says that it is not whole. */
+type Proof = (written: AsyncIterable<readonly KvEntry[]>) => Promise<void>;
+
+async function proveSqlite(dir: string, prove: Proof): Promise<void> {
+  const snapshot = openSqliteSnapshot(dir);
+  try {
+    await prove(kept(snapshot.pages()));
+  } catch (error) {
+    snapshot.close();
+    rmSync(dir, { recursive: true, force: true });
+    throw error;
+  }
+  snapshot.close();
+}
+
 /** Into a store that `isEmptyStore`. All of it is there when this resolves; when it is cut off, no store is served from what is there. */
 export async function writeWhole(
   place: StorePlace,
   head: number,
   pages: AsyncIterable<readonly KvEntry[]>,
+  prove?: Proof,
 ): Promise<void> {
   const { config, dir } = place;
   if (config.kind === 'sqlite') {
     const draft = `${dir}.loading`;
     rmSync(draft, { recursive: true, force: true });
     await loadSqlite(draft, head, pages);
+    if (prove) await proveSqlite(draft, prove);
     if (existsSync(dir)) rmdirSync(dir);
     renameSync(draft, dir);
     syncPath(dirname(dir));
@@ -149,7 +166,7 @@ export async function writeWhole(
   const { kv } = await openAtLeisure(place);
   try {
     await clearKv(kv);
-    await loadKv(kv, pages);
+    await loadKv(kv, pages, async () => prove?.(kept(pagesAt(kv, await kv.head()))));
   } finally {
     await kv.close();
   }
