@@ -4,6 +4,7 @@ import { specimen } from '../../src/core/rules/credentials/specimen.ts';
 import { type CallOptions, Client, type Frame } from '../../src/sdk/index.ts';
 import { parsedRecord } from '../../src/core/model/values.ts';
 import { eventually } from '../support/eventually.ts';
+import { LONG_TIER } from '../support/fault-tier.ts';
 import { BOOTSTRAP, type ControlPlane, startControlPlane } from '../support/harness/control-plane.ts';
 
 let plane: ControlPlane;
@@ -125,7 +126,7 @@ describe('a report of a control plane', () => {
     expect((await report()).files.size).toBeGreaterThan(5);
   });
 
-  it('has a profile and the classes of the heap on demand, without contents', async () => {
+  it.runIf(LONG_TIER)('has a profile and the classes of the heap on demand, without contents', async () => {
     const { files, missing } = await report({ for: '1s', profile: true });
     expect(missing).toEqual([]);
     const profile = JSON.parse(files.get('cpu.cpuprofile') ?? '');
