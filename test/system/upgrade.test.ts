@@ -20,7 +20,7 @@ import { type Planes, startPlanes } from '../support/harness/planes.ts';
  */
 
 /** What 0.1.0 is made from. */
-const BASE = '2cf2d31ef805fe97b3e27bf78327f1fac49c540d';
+const BASE = '678a48566731db96deadf6e20440124102367c14';
 const NEXT = '0.2.0';
 const TIMEOUT_MS = 600_000;
 const FORMAT = globalKey('store-format', 'format');
