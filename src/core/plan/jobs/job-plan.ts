@@ -27,6 +27,8 @@ export interface JobMemory {
     readonly sinceMs: number;
     /** When one did not get through last, and why. */
     readonly tried?: { readonly atMs: number; readonly why: string };
+    /** When the one that is under way began: what it runs is no waiting. */
+    readonly begunMs?: number;
   };
   /** Since when an instance is no longer needed. */
   readonly leftover: ReadonlyMap<InstanceId, number>;

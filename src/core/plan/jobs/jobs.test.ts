@@ -320,6 +320,21 @@ describe('a command before a run', () => {
     expect([world.nowMs - began, commands]).toEqual([BEFORE_WAIT_MS, BEFORE_WAIT_MS / BEFORE_AGAIN_MS + 1]);
   });
 
+  it('is begun again when it ran for long and did not get through, however often', () => {
+    const world = new World({ before });
+    world.order();
+    for (let lost = 0; lost < 3; lost += 1) {
+      world.look();
+      world.pass(BEFORE_WAIT_MS + 1);
+      world.look();
+      world.prepare({ ok: false, reason: 'before_unavailable', message: 'the session of the agent ended' });
+      world.look();
+      expect(world.run).toMatchObject({ state: 'Pending' });
+      world.pass(BEFORE_AGAIN_MS);
+    }
+    expect(world.look().command).toBeDefined();
+  });
+
   it('ends with a cancelled run', () => {
     const world = new World({ before });
     world.order();

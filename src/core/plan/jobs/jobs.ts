@@ -337,11 +337,13 @@ class Planning {
     if (place.ok) {
       this.#command = plannedCommand(run.id, before, place);
       // Until one has got through: those that do not are waited for together.
-      this.#unprepared = known;
+      this.#unprepared = known && { ...known, begunMs: nowMs };
       this.#putRun({ ...run, message: `its command runs in ${before.deployment} on ${place.nodeId} first` });
       return undefined;
     }
-    const unprepared = { runId: run.id, sinceMs: known?.sinceMs ?? nowMs, ...(tried && { tried }) };
+    const ranMs = outcome === undefined ? 0 : nowMs - (known?.begunMs ?? nowMs);
+    const sinceMs = known === undefined ? nowMs : known.sinceMs + ranMs;
+    const unprepared = { runId: run.id, sinceMs, ...(tried && { tried }) };
     if (place.final || nowMs - unprepared.sinceMs >= BEFORE_WAIT_MS)
       return this.#failUnprepared(run, {
         reason: 'before_unavailable',

@@ -258,6 +258,7 @@ describe('the sender of webhooks', () => {
 
   it('sends nothing of the past when its filter becomes wider', async () => {
     await put({ events: { kinds: ['other.*'] } });
+    await settle();
     await publish(...many(3));
     await settle();
     await put();

@@ -173,8 +173,9 @@ export class WebhooksController extends Reconciler {
         revision: stored.modRevision,
         isResumed: lane === undefined,
         turn: lane?.turn ?? Promise.resolve(),
-        waiting: lane?.waiting ?? 0,
-        from: done && { ...done, revision: Math.min(done.revision, stored.modRevision - 1) },
+        // Whoever waits for the one before has its turn first.
+        waiting: 0,
+        from: done && { ...done, revision: Math.min(done.revision + 1, stored.modRevision) },
       };
       this.#lanes.set(request.key, lane);
     }
