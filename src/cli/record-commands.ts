@@ -9,7 +9,8 @@ import {
 } from './command.ts';
 import { confirmDeletion, YES_OPTION } from './confirmation.ts';
 import { EXIT } from './exit-code.ts';
-import { outputFormat, printList, printRecord } from './output.ts';
+import { type Listing, outputFormat, printList, printRecord } from './output.ts';
+import { alterationLines } from './plan-view.ts';
 import { findOne, resourceOf } from './resources/index.ts';
 import type { Resource } from './resources/resource.ts';
 import type { Session } from './session.ts';
@@ -17,18 +18,33 @@ import type { Session } from './session.ts';
 type Words = Pick<Subcommand, 'summary' | 'description' | 'examples'>;
 
 /** A list, or for people a message about an empty one. */
-export async function printFound(
+export async function printFound<T>(
   session: Session,
-  resource: Resource,
-  found: readonly object[],
+  listing: Listing<T> & Pick<Resource, 'nothing' | 'next'>,
+  found: readonly T[],
   format: OutputFormat,
 ): Promise<void> {
   if (found.length > 0 || (format !== 'table' && format !== 'wide')) {
-    await printList(session.terminal, resource, found, format, session.now());
+    await printList(session.terminal, listing, found, format, session.now());
     return;
   }
-  const next = resource.next === undefined ? '' : `; ${session.next(resource.next)}`;
-  session.terminal.err(`${resource.nothing}${next}\n`);
+  const next = listing.next === undefined ? '' : `; ${session.next(listing.next)}`;
+  session.terminal.err(`${listing.nothing}${next}\n`);
+}
+
+/** What a command has made; for people a line, what Berth altered of it, and what to look at next. */
+export async function printMade(
+  session: Session,
+  kind: string,
+  made: object,
+  format: OutputFormat,
+  { line, next }: { readonly line: string; readonly next: string },
+): Promise<void> {
+  const { terminal } = session;
+  if (format !== 'table') return printRecord(terminal, resourceOf(kind), made, format, session.now());
+  terminal.out(`${line}\n`);
+  for (const altered of alterationLines(made, terminal.errStyle)) terminal.err(`${altered}\n`);
+  terminal.err(`${session.next(next)}\n`);
 }
 
 /** `list` of a kind that `get` lists too. */

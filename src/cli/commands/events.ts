@@ -4,7 +4,8 @@ import { type CommandBody, OUTPUT_OPTION, REMOTE_OPTIONS } from '../command.ts';
 import { EXIT } from '../exit-code.ts';
 import { usage } from '../failure.ts';
 import { textOf } from '../fields.ts';
-import { outputFormat, printList } from '../output.ts';
+import { outputFormat } from '../output.ts';
+import { printFound } from '../record-commands.ts';
 import type { Event } from '../records.ts';
 import { EVENTS } from '../resources/events.ts';
 import type { Session } from '../session.ts';
@@ -44,9 +45,7 @@ export const events: CommandBody = {
     };
     if (!options.flag('follow')) {
       const found = await client.list('GET /api/v1/events', { query });
-      if (found.length === 0 && (format === 'table' || format === 'wide'))
-        session.terminal.err('no events\n');
-      else await printList(session.terminal, EVENTS, found, format, session.now());
+      await printFound(session, { ...EVENTS, nothing: 'no events' }, found, format);
       return EXIT.ok;
     }
     return follow(session, client, { kind: query.kind, subject: query.subject }, format === 'json');

@@ -9,10 +9,8 @@ import {
 import { EXIT } from '../exit-code.ts';
 import { usage } from '../failure.ts';
 import { textOf } from '../fields.ts';
-import { deleteCommand, getCommand, listCommand } from '../record-commands.ts';
-import { outputFormat, printRecord } from '../output.ts';
-import { alterationLines } from '../plan-view.ts';
-import { resourceOf } from '../resources/index.ts';
+import { deleteCommand, getCommand, listCommand, printMade } from '../record-commands.ts';
+import { outputFormat } from '../output.ts';
 import { showNetwork } from './network-show.ts';
 
 const NAME: Parameter = { term: '<name>', description: 'The network.' };
@@ -54,13 +52,8 @@ const create: Subcommand = {
         ...(Object.keys(labels).length === 0 ? {} : { labels }),
       },
     });
-    if (format !== 'table') {
-      await printRecord(session.terminal, resourceOf('networks'), made, format, session.now());
-      return EXIT.ok;
-    }
-    session.terminal.out(`network/${name} created on ${textOf(made.nodeId)}\n`);
-    for (const line of alterationLines(made, session.terminal.errStyle)) session.terminal.err(`${line}\n`);
-    session.terminal.err(`${session.next(`berth network get ${name}`)}\n`);
+    const line = `network/${name} created on ${textOf(made.nodeId)}`;
+    await printMade(session, 'networks', made, format, { line, next: `berth network get ${name}` });
     return EXIT.ok;
   },
 };

@@ -11,9 +11,9 @@ import { confirmDeletion, YES_OPTION } from '../confirmation.ts';
 import { EXIT } from '../exit-code.ts';
 import { usage } from '../failure.ts';
 import { textOf } from '../fields.ts';
-import { getCommand, listCommand } from '../record-commands.ts';
+import { getCommand, listCommand, printFound } from '../record-commands.ts';
 import type { OptionValues } from '../option-values.ts';
-import { type Listing, outputFormat, printList, printRecord } from '../output.ts';
+import { type Listing, outputFormat, printRecord } from '../output.ts';
 import { alterationLines, warningLines } from '../plan-view.ts';
 import { resourceOf } from '../resources/index.ts';
 import { VOLUME_COPIES, VOLUME_SNAPSHOTS } from '../resources/volumes.ts';
@@ -121,8 +121,7 @@ async function printOf<T extends object>(
 ): Promise<number> {
   const format = outputFormat(options);
   const found = await read(session.client(options));
-  if (found.length === 0 && (format === 'table' || format === 'wide')) session.terminal.err(`${nothing}\n`);
-  else await printList(session.terminal, listing, found, format, session.now());
+  await printFound(session, { ...listing, nothing }, found, format);
   return EXIT.ok;
 }
 

@@ -9,11 +9,9 @@ import {
 import { EXIT } from '../exit-code.ts';
 import { usage } from '../failure.ts';
 import { textOf } from '../fields.ts';
-import { outputFormat, printList, printRecord } from '../output.ts';
-import { alterationLines } from '../plan-view.ts';
-import { deleteCommand, getCommand, listCommand } from '../record-commands.ts';
+import { outputFormat } from '../output.ts';
+import { deleteCommand, getCommand, listCommand, printFound, printMade } from '../record-commands.ts';
 import type { DeadLetter } from '../records.ts';
-import { resourceOf } from '../resources/index.ts';
 import { ageOf, field } from '../resources/resource.ts';
 
 const NAME: Parameter = { term: '<name>', description: 'The webhook.' };
@@ -68,13 +66,8 @@ const create: Subcommand = {
         paused: options.flag('paused'),
       },
     });
-    if (format !== 'table') {
-      await printRecord(session.terminal, resourceOf('webhooks'), made, format, session.now());
-      return EXIT.ok;
-    }
-    session.terminal.out(`webhook/${name} created\n`);
-    for (const line of alterationLines(made, session.terminal.errStyle)) session.terminal.err(`${line}\n`);
-    session.terminal.err(`${session.next(`berth webhook get ${name}`)}\n`);
+    const said = { line: `webhook/${name} created`, next: `berth webhook get ${name}` };
+    await printMade(session, 'webhooks', made, format, said);
     return EXIT.ok;
   },
 };
@@ -97,6 +90,7 @@ function pausing(verb: 'pause' | 'resume', done: string, what: string): Subcomma
 }
 
 const DEAD_LETTERS = {
+  nothing: 'no dead letters',
   nameOf: ({ id }: DeadLetter) => `event/${textOf(id)}`,
   columns: [
     field<DeadLetter>('EVENT', (one) => one.id),
@@ -123,9 +117,7 @@ const deadLetters: Subcommand = {
   run: async (session, { parameters: [name = ''], options }) => {
     const format = outputFormat(options);
     const found = await session.client(options).list('GET /api/v1/webhooks/{name}/dead-letters', named(name));
-    if (found.length === 0 && (format === 'table' || format === 'wide'))
-      session.terminal.err('no dead letters\n');
-    else await printList(session.terminal, DEAD_LETTERS, found, format, session.now());
+    await printFound(session, DEAD_LETTERS, found, format);
     return EXIT.ok;
   },
 };
