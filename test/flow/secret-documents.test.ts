@@ -197,9 +197,10 @@ describe('a secret that is deleted', () => {
     expect((await hook(name)).status).toBe(201);
     const of = (all: Awaited<ReturnType<typeof listed>>) =>
       all.find(({ path }) => path === `resources/${name}`);
-    expect(of(await listed())?.consumers).toEqual([
-      { webhook: name, secret: 'signing', anchor: 'process', secretsVersion: 0 },
-    ]);
+    const signing = [{ webhook: name, secret: 'signing', anchor: 'process', secretsVersion: 0 }];
+    expect(of(await listed())?.consumers).toEqual(signing);
+    const ofLabel = await call('GET', `/api/v1/secrets/resources/${name}/consumers`);
+    expect(ofLabel.body).toEqual(signing);
     expect(of(await listed('?unreferenced=true'))).toBeUndefined();
     const refused = await deleted(name);
     expect([refused.status, refused.body.code]).toEqual([409, 'secret_in_use']);

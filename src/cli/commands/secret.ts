@@ -9,7 +9,7 @@ import type { OptionValues } from '../option-values.ts';
 import { EXIT } from '../exit-code.ts';
 import { usage } from '../failure.ts';
 import { textOf } from '../fields.ts';
-import { type Listing, outputFormat, printList, printRecord } from '../output.ts';
+import { type Listing, outputFormat, printRecord } from '../output.ts';
 import { alterationLines } from '../plan-view.ts';
 import { deleteCommand, printFound } from '../record-commands.ts';
 import type { SecretConsumer } from '../records.ts';
@@ -188,7 +188,9 @@ const write: Subcommand = {
 const CONSUMERS: Listing<SecretConsumer> = {
   nameOf: (record) => `deployment/${textOf(record.deployment)}`,
   columns: [
-    field('DEPLOYMENT', (one) => one.deployment),
+    field('DEPLOYMENT', ({ deployment, job, webhook }) =>
+      job === undefined ? (webhook === undefined ? deployment : `webhook ${webhook}`) : `job ${job}`,
+    ),
     field('ENTRY', ({ secret, ingress }) => (ingress === undefined ? secret : `tls of ${ingress}`)),
     field('ANCHOR', (one) => one.anchor),
     field('SECRETS-VERSION', (one) => one.secretsVersion),
@@ -215,11 +217,7 @@ const consumers: Subcommand = {
     const found = await session
       .client(options)
       .record('GET /api/v1/secrets/resources/{name}/consumers', named(label));
-    if (found.length === 0 && (format === 'table' || format === 'wide')) {
-      session.terminal.err(`no deployment references ${label}\n`);
-      return EXIT.ok;
-    }
-    await printList(session.terminal, CONSUMERS, found, format, session.now());
+    await printFound(session, { ...CONSUMERS, nothing: `nothing references ${label}` }, found, format);
     return EXIT.ok;
   },
 };

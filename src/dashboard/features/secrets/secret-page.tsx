@@ -20,7 +20,7 @@ import { WriteSecret } from './write-secret.tsx';
 const STEP_TONES: Readonly<Record<'staged' | 'promoted', Tone>> = { staged: 'info', promoted: 'ok' };
 
 function Consumer({
-  consumer: { deployment: name, job, secret, anchor },
+  consumer: { deployment: name, job, webhook, secret, anchor },
   deployment,
   path,
 }: {
@@ -33,7 +33,9 @@ function Consumer({
   return (
     <li className="flex flex-wrap items-center gap-x-6 gap-y-1 border-b px-4 py-2.5 last:border-b-0">
       <span className="min-w-0 flex-1">
-        {name === undefined ? (
+        {webhook !== undefined ? (
+          `webhook ${webhook}`
+        ) : name === undefined ? (
           <RowLink to={`/jobs/${job ?? ''}`}>job {job}</RowLink>
         ) : (
           <Link
@@ -72,7 +74,7 @@ function Consumers({ name, path }: { readonly name: string; readonly path: strin
       <ul aria-label="Consumers">
         {data.map((consumer) => (
           <Consumer
-            key={`${consumer.deployment ?? ''}/${consumer.job ?? ''}/${consumer.secret}`}
+            key={`${consumer.deployment ?? ''}/${consumer.job ?? ''}/${consumer.webhook ?? ''}/${consumer.secret}`}
             consumer={consumer}
             deployment={deployments.find((one) => one.name === consumer.deployment)}
             path={path}

@@ -1,5 +1,4 @@
 import { exactly } from '../../../core/schema/shape.ts';
-import { ownerField } from '../../../core/model/owner.ts';
 import type { SecretPath } from '../../../core/model/secret-path.ts';
 import type { AnswerOf } from '../../../core/operations/operation.ts';
 import { SECRETS } from '../../../core/operations/secrets.ts';
@@ -11,7 +10,7 @@ import { setHooks } from '../../writes/secrets/credential-hooks.ts';
 import { deleteSecret } from '../../writes/secrets/delete-secret.ts';
 import { rotateCredential } from '../../writes/secrets/rotate-credential.ts';
 import { rotateSecrets } from '../../writes/secrets/rotate-secrets.ts';
-import { readSecretMetadata, writeSecret } from '../../writes/secrets/write-secret.ts';
+import { consumersOfLabel, readSecretMetadata, writeSecret } from '../../writes/secrets/write-secret.ts';
 import { booleanParameter } from '../paging.ts';
 import { type Route, serve } from '../route.ts';
 import { listReferenced, listSecrets } from './secret-lists.ts';
@@ -36,11 +35,7 @@ export function secretRoutes(admission: Admission): Route[] {
       return (
         checkResourceName(name) ?? {
           status: 200,
-          body: asConsumers(
-            admission.secrets.references
-              .consumers(store.tenantId, name)
-              .map(({ owner, ...consumer }) => ({ ...ownerField(owner), ...consumer })),
-          ),
+          body: asConsumers(consumersOfLabel(admission, store.tenantId, name)),
         }
       );
     }),

@@ -19,6 +19,7 @@ import type { SECRETS } from '../../../core/operations/secrets.ts';
 import { REGISTRY_NAMESPACE } from '../../registry/credentials.ts';
 import type { SecretValues } from '../../secrets/port.ts';
 import { credentialOf } from '../../secrets/credential-writes.ts';
+import type { SecretConsumer } from '../../secrets/references.ts';
 import { idOf } from '../../store/record-ids.ts';
 import type { Transaction } from '../../store/transaction.ts';
 import { acceptedOf, type Admission, type Caller, commitAttempts, type Outcome } from '../admission.ts';
@@ -214,12 +215,28 @@ export async function planDocument(
 /** How a webhook is listed among those who read the document; its key may be written again at any time. */
 const SIGNING = { secret: 'signing', anchor: 'process', secretsVersion: 0 };
 
-export function consumerViews({ references }: SecretAdmission, tenantId: TenantId, path: SecretPath) {
+function consumerView({ owner, ...consumer }: SecretConsumer) {
+  return { ...ownerField(owner), ...consumer };
+}
+
+function signingViews({ references }: SecretAdmission, tenantId: TenantId, path: SecretPath) {
+  return references.webhooks(tenantId, path).map((webhook) => ({ webhook, ...SIGNING }));
+}
+
+export function consumerViews(secrets: SecretAdmission, tenantId: TenantId, path: SecretPath) {
   return [
-    ...references
-      .consumersOf(tenantId, path)
-      .map(({ owner, ...consumer }) => ({ ...ownerField(owner), ...consumer })),
-    ...references.webhooks(tenantId, path).map((webhook) => ({ webhook, ...SIGNING })),
+    ...secrets.references.consumersOf(tenantId, path).map(consumerView),
+    ...signingViews(secrets, tenantId, path),
+  ];
+}
+
+/** Whatever the namespace of the document is. */
+export function consumersOfLabel({ secrets, limits }: Admission, tenantId: TenantId, label: string) {
+  return [
+    ...secrets.references.consumers(tenantId, label).map(consumerView),
+    ...secretNamespaces(limits.secretPolicy.namespaces).flatMap((namespace) =>
+      signingViews(secrets, tenantId, { namespace, label }),
+    ),
   ];
 }
 
