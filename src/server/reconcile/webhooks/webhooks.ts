@@ -17,15 +17,14 @@ import {
 } from '../../../core/plan/webhooks/delivery.ts';
 import { lowestAt } from '../../ids.ts';
 import type { Stored } from '../../store/collection.ts';
-import type { KvChangeBatch, Watch } from '../../store/kv.ts';
 import { idOf, prefixOf, segmentsOf } from '../../store/record-ids.ts';
-import { decodeRecord } from '../../store/records.ts';
 import type { TenantStore } from '../../store/store.ts';
 import type { Transaction } from '../../store/transaction.ts';
 import type { ViewChange } from '../../store/view.ts';
 import type { ControllerDeps } from '../controller.ts';
 import { KeyedState, Reconciler, type ReconcileRequest } from '../reconciler.ts';
 import { Backlog, isBefore, type JournalEvent } from './backlog.ts';
+import { JournalWatches } from './journal-watches.ts';
 import { includeDeadLetters, orderedDeadLetters, removeDeadLetters } from './dead-letters.ts';
 
 export interface WebhookSending {
@@ -104,7 +103,13 @@ function wantsOf({ name, events }: WebhookRecord): (event: EventRecord) => boole
 export class WebhooksController extends Reconciler {
   readonly #sending: WebhookSending;
   readonly #lanes = new KeyedState<Lane>();
-  readonly #watches = new Map<TenantId, Promise<Watch>>();
+  readonly #watches = new JournalWatches({
+    onEvents: (tenant, revision, events) => this.#arrived(tenant, revision, events),
+    onLost: (tenantId) => {
+      this.#lanes.forget(tenantId);
+      this.adopt(tenantId);
+    },
+  });
   readonly #underWay = new Map<TenantId, number>();
   #ending = new AbortController();
 
@@ -129,7 +134,7 @@ export class WebhooksController extends Reconciler {
 
   protected override forget(tenantId?: TenantId): void {
     this.#lanes.forget(tenantId);
-    for (const one of tenantId === undefined ? [...this.#watches.keys()] : [tenantId]) this.#unwatch(one);
+    this.#watches.close(tenantId);
   }
 
   override start(): void {
@@ -149,7 +154,7 @@ export class WebhooksController extends Reconciler {
     await this.#removeLeftovers(tenant, request.id, stored?.record.id);
     if (stored === undefined) {
       this.#lanes.delete(request.key);
-      if (tenant.list('webhooks', { limit: 1 }).length === 0) this.#unwatch(request.tenantId);
+      if (tenant.list('webhooks', { limit: 1 }).length === 0) this.#watches.close(request.tenantId);
       return;
     }
     const hook = this.#hookOf(request, tenant, stored);
@@ -238,7 +243,7 @@ export class WebhooksController extends Reconciler {
   /** The watch is open, the position is stored, the backlog is read. */
   async #ready(hook: Hook): Promise<void> {
     const { tenant, stored, lane, origin } = hook;
-    await this.#watch(tenant);
+    await this.#watches.open(tenant);
     if (this.#delivery(hook) === undefined) {
       // The event of its creation is the first one: it has the same revision.
       const position = {
@@ -578,49 +583,10 @@ export class WebhooksController extends Reconciler {
     }
   }
 
-  #watch(tenant: TenantStore): Promise<Watch> {
-    const { tenantId } = tenant;
-    const known = this.#watches.get(tenantId);
-    if (known !== undefined) return known;
-    const opened = this.#open(tenant);
-    this.#watches.set(tenantId, opened);
-    opened.catch(() => this.#watches.delete(tenantId));
-    return opened;
-  }
-
-  async #open(tenant: TenantStore): Promise<Watch> {
-    const { revision } = await tenant.rangeCold('events', '', { limit: 1 });
-    return tenant.watchCold('events', revision, {
-      onBatch: (batch) => this.#arrived(tenant, batch),
-      onLost: () => {
-        // What came meanwhile is in the journal.
-        this.#unwatch(tenant.tenantId);
-        this.#lanes.forget(tenant.tenantId);
-        this.adopt(tenant.tenantId);
-      },
-    });
-  }
-
-  #unwatch(tenantId: TenantId): void {
-    void this.#watches.get(tenantId)?.then(
-      (watch) => watch.close(),
-      () => undefined,
-    );
-    this.#watches.delete(tenantId);
-  }
-
-  #arrived(tenant: TenantStore, { revision, changes }: KvChangeBatch): void {
-    const { tenantId } = tenant;
-    const events = changes
-      .flatMap(({ key, entry }) =>
-        entry ? [{ revision, record: decodeRecord<EventRecord>(key, entry.value) }] : [],
-      )
-      .map((event) => ({ ...event, id: idOf('events', event.record.id) }))
-      .sort((a, b) => (a.id < b.id ? -1 : 1));
-    if (events.length === 0) return;
+  #arrived(tenant: TenantStore, revision: number, events: readonly JournalEvent[]): void {
     for (const { id } of tenant.list('webhooks')) {
-      const lane = this.#lanes.get(this.keyOf(tenantId, id));
-      if (lane?.backlog.arrive(revision, events)) this.add(tenantId, id);
+      const lane = this.#lanes.get(this.keyOf(tenant.tenantId, id));
+      if (lane?.backlog.arrive(revision, events)) this.add(tenant.tenantId, id);
     }
   }
 }
