@@ -83,6 +83,36 @@ describe('the dashboard', () => {
     await page.getByRole('region', { name: 'Needs attention' }).getByText('lost').waitFor();
   });
 
+  it('leads through the first steps, each ticked off when it has happened, and offers a viewer none of them', async () => {
+    const bank = await plane.tenant('bank');
+    const made = await bank.call('POST', '/api/v1/tokens', { name: 'watcher', role: 'viewer' });
+    const { page: watching } = await openPage(browser);
+    await signIn(watching, plane.url, made.body.token as string);
+    await watching
+      .getByText('Your role may not: ask somebody who is tenant-admin or platform-admin')
+      .waitFor();
+    expect(await watching.getByRole('button', { name: 'Enrol a node' }).count()).toBe(0);
+    await watching.close();
+    const { page } = await openPage(browser);
+    await signIn(page, plane.url, bank.token);
+    const steps = page.getByRole('region', { name: 'First steps' });
+    await steps.getByText('0 of 3 done').waitFor();
+    expect(await page.getByText('Nothing needs attention').count()).toBe(0);
+    await page.locator('#navigation [data-live=live]').waitFor();
+    await steps.getByRole('button', { name: 'Enrol a node' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Make the line' }).waitFor();
+    await page.keyboard.press('Escape');
+    await obligingAgent(flow, 'vault-1', bank);
+    await steps.getByText('1 of 3 done').waitFor();
+    await bank.call('POST', '/api/v1/deployments', {
+      name: 'ledger',
+      image: 'localhost:1/bank/ledger:1.0.0',
+    });
+    await page.getByRole('region', { name: 'Everything is set up' }).getByText('3 of 3 done').waitFor();
+    await page.getByRole('button', { name: 'Close' }).click();
+    await page.getByText('Nothing needs attention').waitFor();
+  });
+
   it('shows a new deployment without being asked', async () => {
     const page = await signedIn();
     await page.getByRole('link', { name: 'Deployments' }).first().click();

@@ -14,6 +14,7 @@ const STALE_BY_SUBJECT: Readonly<Record<Event['subject']['kind'], readonly strin
   Secret: ['secrets'],
   Tenant: ['tenants'],
   Token: ['tokens'],
+  Webhook: ['webhooks'],
 };
 
 /** More than this many at once: one read of the list is cheaper. */

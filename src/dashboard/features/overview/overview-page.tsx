@@ -1,12 +1,11 @@
-import { useMemo } from 'react';
+import { lazy, Suspense, useMemo, useState } from 'react';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useApi, useSession } from '../../app/session.tsx';
-import { Badge } from '../../components/badge.tsx';
+import { useRecords } from '../../app/use-records.ts';
 import { Bars } from '../../components/bars.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorNotice } from '../../components/error-notice.tsx';
-import { Icon } from '../../components/icon.tsx';
 import { Loading } from '../../components/loading.tsx';
 import { Meter } from '../../components/meter.tsx';
 import { Page, Panel } from '../../components/page.tsx';
@@ -15,19 +14,15 @@ import { bytes, cores, count } from '../../lib/format.ts';
 import type { Deployment, Event, Node } from '../../lib/records.ts';
 import { useDeployments } from '../deployments/deployment-queries.ts';
 import { ACTIVITY_HOURS, activityOf } from './activity.ts';
-import { type Problem, problemsOf } from './problems.ts';
+import { Attention } from './attention.tsx';
+import { problemsOf, type Standing } from './problems.ts';
+import { firstSteps, isNew } from './steps.ts';
+
+/** Most visits find a tenant that has everything. */
+const FirstSteps = lazy(async () => ({ default: (await import('./first-steps.tsx')).FirstSteps }));
 
 /** Long lists are on their own pages. */
 const MAX_SHOWN = 8;
-
-function useNodes() {
-  const api = useApi();
-  const { tenant } = useSession();
-  return useQuery({
-    queryKey: [tenant.id, 'nodes'],
-    queryFn: ({ signal }) => api.list('GET /api/v1/nodes', { signal }),
-  });
-}
 
 function useRecommendations() {
   const api = useApi();
@@ -51,46 +46,6 @@ function useRecentEvents() {
       }),
     refetchInterval: 60_000,
   });
-}
-
-function Problems({ problems }: { readonly problems: readonly Problem[] }) {
-  if (problems.length === 0)
-    return (
-      <div className="flex items-center gap-3 rounded-lg border border-ok/25 bg-ok-soft px-4 py-3 text-ok">
-        <Icon name="check" />
-        <p className="font-medium">Nothing needs attention: every deployment is as it should be.</p>
-      </div>
-    );
-  return (
-    <Panel flush title="Needs attention" note={count(problems.length, 'problem')}>
-      <ul>
-        {problems.slice(0, MAX_SHOWN).map(({ key, severity, what, title, detail, to, since }) => (
-          <li key={key} className="border-b last:border-b-0">
-            <Link
-              to={to}
-              className="grid grid-cols-[auto_1fr_auto] items-center gap-x-4 gap-y-1 px-4 py-2.5 hover:bg-hover sm:grid-cols-[8rem_11rem_1fr_auto]"
-            >
-              <span>
-                <Badge tone={severity}>{what}</Badge>
-              </span>
-              <span className="truncate font-medium">{title}</span>
-              <span className="order-last col-span-3 line-clamp-2 min-w-0 text-muted sm:order-none sm:col-span-1 sm:line-clamp-1">
-                {detail}
-              </span>
-              <span className="text-right text-xs text-muted">
-                {since === undefined ? null : <TimeAgo time={since} />}
-              </span>
-            </Link>
-          </li>
-        ))}
-      </ul>
-      {problems.length > MAX_SHOWN ? (
-        <Link to="/deployments" className="block border-t px-4 py-2 text-xs text-accent hover:underline">
-          {problems.length - MAX_SHOWN} more
-        </Link>
-      ) : null}
-    </Panel>
-  );
 }
 
 function Figure({
@@ -125,7 +80,7 @@ function Figures({
   const desired = deployments.reduce((sum, { status }) => sum + status.desired, 0);
   const healthy = deployments.reduce((sum, { status }) => sum + status.healthy, 0);
   const ready = nodes.filter(({ status }) => status === 'ready').length;
-  const closed = nodes.filter(({ schedulable }) => !schedulable).length;
+  const closed = nodes.filter(({ schedulable, conditions }) => !schedulable || conditions.length > 0).length;
   return (
     <div className="grid grid-cols-2 gap-3 lg:grid-cols-4">
       <Figure
@@ -144,7 +99,11 @@ function Figures({
         to="/nodes"
         label="Ready nodes"
         value={`${ready}/${nodes.length}`}
-        note={closed === 0 ? 'all take new work' : `${closed} take no new work`}
+        note={
+          closed === 0
+            ? 'all take new work'
+            : `${closed} of them ${closed === 1 ? 'takes' : 'take'} no new work`
+        }
       />
       <Figure
         to="/deployments"
@@ -251,34 +210,91 @@ function RecentEvents({ events }: { readonly events: readonly Event[] }) {
   );
 }
 
-export function OverviewPage() {
+/** Everything that may need a person; undefined while it is read. */
+function useStanding(): { readonly standing: Standing | undefined; readonly error: unknown } {
   const deployments = useDeployments();
-  const nodes = useNodes();
+  const nodes = useRecords('nodes', 'GET /api/v1/nodes');
+  const jobs = useRecords('jobs', 'GET /api/v1/jobs');
+  const volumes = useRecords('volumes', 'GET /api/v1/dvm/volumes');
+  const webhooks = useRecords('webhooks', 'GET /api/v1/webhooks');
   const { data: recommendations = [] } = useRecommendations();
+  const reads = [deployments, nodes, jobs, volumes, webhooks];
+  const error = reads.find((read) => read.error !== null)?.error ?? null;
+  const isRead =
+    deployments.data !== undefined &&
+    nodes.data !== undefined &&
+    jobs.data !== undefined &&
+    volumes.data !== undefined &&
+    webhooks.data !== undefined;
+  if (!isRead) return { standing: undefined, error };
+  return {
+    standing: {
+      deployments: deployments.data,
+      nodes: nodes.data,
+      jobs: jobs.data,
+      volumes: volumes.data,
+      webhooks: webhooks.data,
+      recommendations,
+    },
+    error,
+  };
+}
+
+/** Stays until it is closed, so that the last step is seen to be done. */
+function Beginning({ standing, onClose }: { readonly standing: Standing; readonly onClose: () => void }) {
+  const [deployment] = standing.deployments;
+  const [job] = standing.jobs;
+  const seen = deployment !== undefined ? `/deployments/${deployment.name}` : job && `/jobs/${job.name}`;
+  return (
+    <Suspense fallback={<Loading lines={6} />}>
+      <FirstSteps steps={firstSteps(standing)} seen={seen} onClose={onClose} />
+    </Suspense>
+  );
+}
+
+function TenantOverview({ standing }: { readonly standing: Standing }) {
+  const { deployments, nodes } = standing;
   const { data: events } = useRecentEvents();
-  const error = deployments.error ?? nodes.error;
-  if (deployments.data === undefined || nodes.data === undefined)
+  const [isLed, setLed] = useState(() => isNew(standing));
+  const problems = useMemo(() => problemsOf(standing), [standing]);
+  const isEmpty = nodes.length === 0 && deployments.length === 0;
+  return (
+    <>
+      {isLed || isNew(standing) ? <Beginning standing={standing} onClose={() => setLed(false)} /> : null}
+      {problems.length === 0 && isNew(standing) ? null : <Attention problems={problems} />}
+      {isEmpty ? null : <Figures deployments={deployments} nodes={nodes} />}
+      <div className={`grid gap-5 ${isEmpty ? '' : 'xl:grid-cols-[2fr_1fr]'}`}>
+        <div className="flex min-w-0 flex-col gap-5">
+          {isEmpty ? null : (
+            <Panel title="Activity" note="Events of the last 24 hours">
+              {events === undefined ? <Loading /> : <ActivityChart events={events} />}
+            </Panel>
+          )}
+          <Panel flush title="Latest events">
+            {events === undefined ? <Loading /> : <RecentEvents events={events} />}
+          </Panel>
+        </div>
+        {isEmpty ? null : (
+          <Panel title="Capacity" note="Requested of what ready nodes report">
+            <Capacity nodes={nodes} />
+          </Panel>
+        )}
+      </div>
+    </>
+  );
+}
+
+export function OverviewPage() {
+  const { tenant } = useSession();
+  const { standing, error } = useStanding();
+  if (standing === undefined)
     return (
       <Page title="Overview">{error === null ? <Loading lines={6} /> : <ErrorNotice error={error} />}</Page>
     );
   return (
     <Page title="Overview">
       {error === null ? null : <ErrorNotice error={error} />}
-      <Problems problems={problemsOf(deployments.data, nodes.data, recommendations)} />
-      <Figures deployments={deployments.data} nodes={nodes.data} />
-      <div className="grid gap-5 xl:grid-cols-[2fr_1fr]">
-        <div className="flex min-w-0 flex-col gap-5">
-          <Panel title="Activity" note="Events of the last 24 hours">
-            {events === undefined ? <Loading /> : <ActivityChart events={events} />}
-          </Panel>
-          <Panel flush title="Latest events">
-            {events === undefined ? <Loading /> : <RecentEvents events={events} />}
-          </Panel>
-        </div>
-        <Panel title="Capacity" note="Requested of what ready nodes report">
-          <Capacity nodes={nodes.data} />
-        </Panel>
-      </div>
+      <TenantOverview key={tenant.id} standing={standing} />
     </Page>
   );
 }

@@ -1,23 +1,123 @@
 import { describe, expect, it } from 'vitest';
-import type { Deployment, Node } from '../../lib/records.ts';
+import type { Deployment, Job, Node, Volume } from '../../lib/records.ts';
 import { activityOf } from './activity.ts';
-import { problemsOf } from './problems.ts';
+import { problemsOf, type Standing } from './problems.ts';
+import { reasonFirst } from './reason-first.ts';
+import { firstSteps, isNew } from './steps.ts';
 
-const deployment = (name: string, phase: string) =>
-  ({ name, status: { phase, message: phase } }) as Deployment;
+const NOTHING: Standing = {
+  deployments: [],
+  nodes: [],
+  jobs: [],
+  volumes: [],
+  webhooks: [],
+  recommendations: [],
+};
+
+const deployment = (name: string, phase: string, more: object = {}): Deployment =>
+  JSON.parse(JSON.stringify({ name, status: { phase, message: phase, ...more } }));
+const node = (name: string, more: object = {}): Node =>
+  JSON.parse(
+    JSON.stringify({
+      name,
+      status: 'ready',
+      lastSeenAt: null,
+      schedulable: true,
+      conditions: [],
+      engine: { kind: 'docker', version: '27' },
+      ...more,
+    }),
+  );
+const job = (name: string, state: string, message = ''): Job =>
+  JSON.parse(JSON.stringify({ name, status: { runs: [{ state, message }] } }));
+const volume = (name: string, more: object): Volume =>
+  JSON.parse(JSON.stringify({ id: name, name, phase: 'Ready', wantedReplicas: 0, replicas: [], ...more }));
+const keys = (standing: Partial<Standing>) =>
+  problemsOf({ ...NOTHING, ...standing }).map(({ key, what }) => `${key}: ${what}`);
 
 describe('what is wrong', () => {
-  it('comes worst first, and nothing that is well', () => {
-    const node = { name: 'n1', status: 'failed', lastSeenAt: null, schedulable: true } as Node;
-    const found = problemsOf(
-      [deployment('a', 'Running'), deployment('b', 'Pending'), deployment('c', 'Degraded')],
-      [node, { ...node, name: 'n2', status: 'ready' }],
-      [],
-    );
-    expect(found.map(({ key }) => key)).toEqual(['node/n1', 'deployment/c', 'deployment/b']);
-  });
+  it('comes worst first, and nothing that is well', () =>
+    expect(
+      keys({
+        deployments: [
+          deployment('a', 'Running'),
+          deployment('b', 'Pending'),
+          deployment('c', 'Degraded', { healthy: 1, desired: 3 }),
+          deployment('d', 'Running', { rollout: { failed: { version: 2, message: 'x' } } }),
+          deployment('e', 'Progressing', { rollout: { state: 'failed' } }),
+        ],
+        nodes: [node('n1', { status: 'failed' }), node('n2')],
+      }),
+    ).toEqual([
+      'node/n1: Never heard',
+      'deployment/c: 1 of 3 healthy',
+      'deployment/e: Update failed',
+      'deployment/b: Pending',
+      'deployment/d: Update failed',
+    ]));
+
+  it('is found in jobs, conditions of nodes, volumes and webhooks', () =>
+    expect(
+      keys({
+        nodes: [node('n1', { conditions: [{ kind: 'disk', message: 'disk is 96 % full' }] })],
+        jobs: [job('good', 'Succeeded'), job('bad', 'Failed'), job('again', 'Retrying')],
+        volumes: [
+          volume('v1', {}),
+          volume('v2', { phase: 'Degraded' }),
+          volume('v3', { wantedReplicas: 1, replicas: [{ nodeId: 'n1', state: 'syncing' }] }),
+        ],
+        webhooks: JSON.parse(
+          '[{"name":"w1","status":{"state":"active","deadLetters":0}},{"name":"w2","status":{"state":"active","deadLetters":2}}]',
+        ),
+      }),
+    ).toEqual([
+      'job/bad: Job failed',
+      'volume/v2: Volume degraded',
+      'webhook/w2: Webhook failed',
+      'node/n1/disk: Disk is short',
+      'job/again: Job is retried',
+      'volume/v3: Volume at risk',
+    ]));
+
   it('of a deployment without a place leads to the explanation', () =>
-    expect(problemsOf([deployment('b', 'Pending')], [], [])[0]?.to).toBe('/deployments/b/explain'));
+    expect(problemsOf({ ...NOTHING, deployments: [deployment('b', 'Pending')] })[0]?.to).toBe(
+      '/deployments/b/explain',
+    ));
+
+  it.each([
+    [
+      'instance ins-1 on n1 has no container, its image cannot be pulled: answered 500',
+      'Its image cannot be pulled: answered 500 (on n1)',
+    ],
+    ['instance ins-1 on n1 is unhealthy: exit 1', 'Is unhealthy: exit 1 (on n1)'],
+    ['instance ins-1: node n1 does not answer', 'Node n1 does not answer'],
+    [
+      'instance ins-1 on n1 exited: no; instance ins-2 on n2 exited: no; instance ins-3: node n3 is gone',
+      'Exited: no (on n1), and 2 more',
+    ],
+    ['volume pg-data: 92 % are used', '92 % are used'],
+    ['no node takes it: no node', 'No node takes it: no node'],
+  ])('begins with the reason: %s', (message, shown) => expect(reasonFirst(message)).toBe(shown));
+});
+
+describe('first steps', () => {
+  const done = (standing: Partial<Standing>) =>
+    firstSteps({ ...NOTHING, ...standing }).map(({ isDone }) => isDone);
+  const web = deployment('web', 'Running', { desired: 2, healthy: 2 });
+  it('are ticked off by what there is', () => {
+    expect(done({})).toEqual([false, false, false]);
+    expect(done({ nodes: [node('n1', { status: 'failed' })] })).toEqual([false, false, false]);
+    expect(done({ nodes: [node('n1')] })).toEqual([true, false, false]);
+    expect(
+      done({ nodes: [node('n1')], deployments: [deployment('web', 'Pending', { desired: 1, healthy: 0 })] }),
+    ).toEqual([true, true, false]);
+    expect(done({ nodes: [node('n1')], deployments: [web] })).toEqual([true, true, true]);
+    expect(done({ nodes: [node('n1')], jobs: [job('report', 'Succeeded')] })).toEqual([true, true, true]);
+  });
+  it('are for who has no node, or nothing on one', () => {
+    expect([isNew(NOTHING), isNew({ ...NOTHING, nodes: [node('n1')] })]).toEqual([true, true]);
+    expect(isNew({ ...NOTHING, nodes: [node('n1')], jobs: [job('report', 'Succeeded')] })).toBe(false);
+  });
 });
 
 describe('activity', () => {
