@@ -21,7 +21,7 @@ import { startTcpProxy, type TcpProxy } from '../support/harness/tcp-proxy.ts';
  * processes and the leader of the etcd are killed and started again. LINEAR_SEED repeats the choices of a run, not its timing.
  */
 
-const SEEDS = Number(process.env['LINEAR_ROUNDS'] ?? inTier({ usual: 2, long: 30 }));
+const SEEDS = Number(process.env['LINEAR_ROUNDS'] ?? inTier({ usual: 1, long: 30 }));
 const FIRST = Number(process.env['LINEAR_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
 const CLIENTS = 12;
 const FAULTS = 3;

@@ -111,11 +111,13 @@ const MISTAKES: readonly Mistake[] = [
   {
     name: 'phases are accepted before the last one has reached everybody',
     law: /^never zero valid/,
+    from: 8,
     plant: () => instead<typeof Rotation.refuseMove>('refuseMove', () => () => undefined),
   },
   {
     name: 'other consumers are not asked when the old version is taken away',
     law: /^never zero valid/,
+    from: 38,
     plant: () =>
       instead<typeof Rotation.refuseMove>(
         'refuseMove',
@@ -125,7 +127,7 @@ const MISTAKES: readonly Mistake[] = [
   {
     name: 'who reads the credential no more is not asked either',
     law: /^never zero valid/,
-    from: 2000,
+    from: 2008,
     plant: () =>
       instead<typeof Rotation.refuseMove>(
         'refuseMove',
@@ -199,6 +201,7 @@ const MISTAKES: readonly Mistake[] = [
   {
     name: 'the weakest anchor decides',
     law: /^no new material against an anchor/,
+    from: 15,
     plant: () =>
       instead<typeof Credentials.strictestAnchor>('strictestAnchor', (real) => (anchors) => {
         const known = [...anchors];
@@ -208,6 +211,7 @@ const MISTAKES: readonly Mistake[] = [
   {
     name: 'a volume does not anchor',
     law: /^no new material against an anchor/,
+    from: 44,
     plant: () =>
       instead<typeof Credentials.strictestAnchor>('strictestAnchor', (real) => (anchors) => {
         const anchor = real(anchors);
@@ -226,6 +230,7 @@ const MISTAKES: readonly Mistake[] = [
   {
     name: 'a namespace that is withdrawn is delivered on',
     law: /^granted namespaces/,
+    from: 8,
     plant: () =>
       instead<typeof Resolve.resolveEnvironment>(
         'resolveEnvironment',
@@ -238,6 +243,7 @@ const MISTAKES: readonly Mistake[] = [
   {
     name: 'composed variables stay with the old value',
     law: /^composed/,
+    from: 11,
     plant: () =>
       instead<typeof Delivery.planDelivery>('planDelivery', (real) => (spec, documents) => {
         const delivery = real(spec, documents);
@@ -250,6 +256,7 @@ const MISTAKES: readonly Mistake[] = [
   {
     name: 'a write is judged by what it did not send',
     law: /^stopping/,
+    from: 32,
     plant: () => instead<typeof Merge.judgedFields>('judgedFields', () => () => undefined as never),
   },
   {
@@ -265,6 +272,7 @@ const MISTAKES: readonly Mistake[] = [
   {
     name: 'what residency no longer allows stays where it is',
     law: /^residency/,
+    from: 16,
     plant: () =>
       instead<typeof InstanceStates.instanceState>(
         'instanceState',
@@ -276,6 +284,7 @@ const MISTAKES: readonly Mistake[] = [
   {
     name: "a reader's residency takes copies away",
     law: /^(copies|rest)/,
+    from: 34,
     plant: () => {
       instead<typeof Claims.residencyConflict>('residencyConflict', () => () => undefined);
       instead<typeof VolumeFacts.removedBy>(

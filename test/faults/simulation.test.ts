@@ -7,7 +7,7 @@ import { describeRun, type Run, simulate } from '../support/simulation/run.ts';
  * every change. SIM_SEED repeats one seed, SIM_SEEDS sets their number, SIM_FIRST where they begin.
  */
 const ONE = process.env['SIM_SEED'];
-const SEEDS = Number(process.env['SIM_SEEDS'] ?? inTier({ usual: 100, long: 5000 }));
+const SEEDS = Number(process.env['SIM_SEEDS'] ?? inTier({ usual: 60, long: 5000 }));
 const FIRST = Number(process.env['SIM_FIRST'] ?? 1);
 const TIMEOUT_MS = inTier({ usual: 240_000, long: 3_600_000 });
 const LAWS = [

@@ -3,7 +3,12 @@ import { contradiction } from './answer-judge.ts';
 
 const refused = { status: 422, contentType: 'application/json', text: '{"code":"token_invalid"}' };
 const accepted = (sent: unknown) =>
-  contradiction('POST', '/api/v1/tokens', { status: 201, contentType: 'application/json', text: '{}', sent });
+  contradiction('POST', '/api/v1/tokens', {
+    status: 201,
+    contentType: 'application/json',
+    text: '{}',
+    sent: () => sent,
+  });
 
 describe('the judge of answers', () => {
   it.each([

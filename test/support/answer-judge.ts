@@ -18,8 +18,8 @@ interface Judged {
 }
 
 export interface SeenAnswer {
-  /** The body that it answers, where that was JSON. */
-  readonly sent?: unknown;
+  /** The body that it answers, where that was JSON; asked for when it was accepted. */
+  readonly sent?: () => unknown;
   readonly status: number;
   readonly contentType: string | undefined;
   readonly text: string;
@@ -68,7 +68,7 @@ class Judge {
       return `${status} ${String(code)} is not documented`;
     // Of a document that was only tried: what is refused in it is the answer.
     const isTaken = status < 300 && type !== REJECTIONS_TYPE;
-    const refused = isTaken ? this.#refusal(operation, answer.sent) : undefined;
+    const refused = isTaken ? this.#refusal(operation, answer.sent?.()) : undefined;
     if (refused !== undefined) return `${status}, but the document refuses the body: ${refused}`;
     const content = Object.keys({ ...documented.content, ...documented['x-with-all'] });
     if (text === '' && content.length === 0) return undefined;

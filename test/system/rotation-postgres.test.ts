@@ -12,7 +12,7 @@ import { postgresImage } from '../support/harness/postgres-image.ts';
 const run = promisify(execFile);
 const PSQL = '/usr/lib/postgresql/15/bin/psql';
 const POSTGRES = 'berth.test/postgres:15';
-const ROTATIONS = inTier({ usual: 2, long: 50 });
+const ROTATIONS = inTier({ usual: 1, long: 50 });
 const WAIT_MS = 180_000;
 /** Ends at once when it is told to. */
 const CONSUMER = ['sh', '-c', 'trap "exit 0" TERM; while :; do sleep 60 & wait $!; done'];

@@ -94,7 +94,7 @@ export class ApiClient {
       status: answer.status,
       contentType: answer.headers['content-type'],
       text: answer.text,
-      sent: sentJson(options),
+      sent: () => sentJson(options),
     });
     for (const [index, observer] of this.#observers.entries())
       await observer.after(method, path, options, answer, memories[index]);

@@ -35,7 +35,7 @@ export function callerTo(
     });
     const text = await response.text();
     const contentType = response.headers.get('content-type') ?? undefined;
-    judge?.(method, path, { status: response.status, contentType, text, sent: body });
+    judge?.(method, path, { status: response.status, contentType, text, sent: () => body });
     const json = contentType?.startsWith('application/json') ?? false;
     return {
       status: response.status,
