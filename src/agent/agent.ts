@@ -7,6 +7,7 @@ import { ConfigFiles } from './containers/config-files.ts';
 import type { Egress } from './networks/egress.ts';
 import { Cleaner, type CleaningSettings } from './cleaning/cleaner.ts';
 import { CleaningNews } from './cleaning/cleaning-news.ts';
+import { DiskRoom } from './cleaning/disk-room.ts';
 import { ImageQuestions } from './cleaning/image-questions.ts';
 import { PulledImages } from './cleaning/pulled-images.ts';
 import { CreationCheck } from './engine/creation-check.ts';
@@ -96,6 +97,7 @@ export class Agent {
   readonly #pulled: PulledImages;
   readonly #imageQuestions: ImageQuestions;
   readonly #cleaner: Cleaner;
+  readonly #room: DiskRoom;
   readonly #cleaned = new CleaningNews();
   #info: EngineInfo;
   #facts: NodeFacts;
@@ -131,6 +133,12 @@ export class Agent {
       },
       onConditions: () => this.#reporter.nodeChanged(),
       log,
+    });
+    this.#room = new DiskRoom({
+      engine,
+      rootDir: () => this.#info.rootDir,
+      users: () => this.#loop.diskUsers,
+      onChange: () => this.#reporter.nodeChanged(),
     });
     this.#facts = this.#nodeFacts();
     this.#session = new Session({
@@ -301,6 +309,7 @@ export class Agent {
     const all = AbortSignal.any([signal, stop.signal]);
     this.#meter.run(all);
     this.#cleaner.run(all);
+    this.#room.run(all);
     await Promise.all([
       this.#volumes.load(),
       this.#binds.load(),
@@ -335,6 +344,7 @@ export class Agent {
       ...this.#problems(),
       ...optional('notReady', this.#creation.problem),
       ...this.#conditions(),
+      ...optional('disk', this.#room.room),
       ...(this.#meshEndpoint && { mesh: this.#meshEndpoint }),
       ...optional('ingress', this.#ingress?.lastFacts),
     };
@@ -366,6 +376,7 @@ export class Agent {
       ...this.#problems(),
       ...optional('notReady', this.#creation.problem),
       ...this.#conditions(),
+      ...optional('disk', this.#room.room),
       ...optional('mesh', mesh),
       ...optional('ingress', ingress),
     });
@@ -378,14 +389,16 @@ export class Agent {
     this.#meshEndpoint = await this.#mesh?.endpoint();
     await this.#ingress?.facts();
     await this.#creation.look();
+    await this.#room.read();
     // The last known facts; that the engine is away is in the report.
     this.#info = await engine.info({ deadlineMs: INFO_DEADLINE_MS }).catch(() => this.#info);
     this.#facts = this.#nodeFacts();
-    const { problems, notReady, conditions, mesh, ingress } = this.#facts;
+    const { problems, notReady, conditions, disk, mesh, ingress } = this.#facts;
     this.#changed.begin({
       ...optional('problems', problems),
       ...optional('notReady', notReady),
       ...optional('conditions', conditions),
+      ...optional('disk', disk),
       ...optional('mesh', mesh),
       ...optional('ingress', ingress),
     });

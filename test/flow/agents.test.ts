@@ -518,7 +518,7 @@ describe('the life of a node', () => {
     const cordoned = await shop.call('POST', '/api/v1/nodes/life-1/cordon');
     expect(cordoned.body).toMatchObject({
       schedulable: false,
-      requested: { cpu: 0.5, memoryBytes: 2 ** 28 },
+      requested: { cpu: 0.5, memoryBytes: 2 ** 28, diskBytes: 0 },
       alterations: [],
       warnings: [],
       removed: [],

@@ -145,7 +145,7 @@ describe('enrolment', () => {
       controlPlane: false,
       labels: { disk: 'ssd' },
       capacity: NODE_FACTS.capacity,
-      requested: { cpu: 0, memoryBytes: 0 },
+      requested: { cpu: 0, memoryBytes: 0, diskBytes: 0 },
       engine: NODE_FACTS.engine,
       platform: 'linux/amd64',
       agentVersion: '0.1.0',

@@ -13,7 +13,7 @@ import { lookSteadily } from '../support/steady-look.ts';
 const MIB = 2 ** 20;
 const DISK_BYTES = 512 * MIB;
 const LAYER_BYTES = 24 * MIB;
-const ROUNDS = 60;
+const ROUNDS = 200;
 const [FROM, TO] = [80, 70];
 
 let disk: SmallDisk;

@@ -1,4 +1,3 @@
-import { statfs } from 'node:fs/promises';
 import { messageOf } from '../../core/model/values.ts';
 import type { NodeCondition } from '../../core/model/node.ts';
 import type { NodeCleaning } from '../../core/protocol/agent-protocol.ts';
@@ -14,6 +13,7 @@ import {
   questionable,
 } from './plan.ts';
 import { conditionsOf, type Reading, readMachine } from './conditions.ts';
+import { type Disk, readDisk } from './disk.ts';
 import type { PulledImages } from './pulled-images.ts';
 
 const LOOK_MS = 15_000;
@@ -48,11 +48,6 @@ export interface CleanerOptions {
 export interface RemovedImage {
   readonly image: string;
   readonly bytes: number;
-}
-
-interface Disk {
-  readonly usedBytes: number;
-  readonly totalBytes: number;
 }
 
 /** Keeps room on the engine's disk. One round at a time: looks, has it judged, asks the control plane, removes one after the other. */
@@ -227,14 +222,8 @@ export class Cleaner {
   }
 
   /** Undefined: the engine's disk is not of this machine. */
-  async #disk(): Promise<Disk | undefined> {
-    try {
-      const { blocks, bfree, bavail, bsize } = await statfs(this.#options.rootDir());
-      // As `df` counts: what is kept for root is no room.
-      return { usedBytes: (blocks - bfree) * bsize, totalBytes: (blocks - bfree + bavail) * bsize };
-    } catch {
-      return undefined;
-    }
+  #disk(): Promise<Disk | undefined> {
+    return readDisk(this.#options.rootDir());
   }
 }
 

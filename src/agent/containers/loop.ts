@@ -2,6 +2,7 @@ import { messageOf } from '../../core/model/values.ts';
 import type { AgentMessage, Assignment, Resolved, Verdict } from '../../core/protocol/agent-protocol.ts';
 import { planAlone } from './alone.ts';
 import type { Binds } from './binds.ts';
+import type { DiskUser } from '../cleaning/disk-room.ts';
 import type { ConfigFiles } from './config-files.ts';
 import type { Engine, EngineKind } from '../engine/engine.ts';
 import { EngineUnavailableError } from '../engine/errors.ts';
@@ -225,6 +226,15 @@ export class Loop {
   get wantedImages(): ReadonlySet<string> {
     const assigned = [...this.state.assigned.values()].flatMap(({ container }) => container?.image ?? []);
     return new Set([...assigned, ...this.#pulls.keys()]);
+  }
+
+  /** Containers whose orders ask for disk. */
+  get diskUsers(): readonly DiskUser[] {
+    return [...this.state.assigned.values()].flatMap(({ id, container }) => {
+      const askedBytes = container?.diskBytes;
+      if (askedBytes === undefined) return [];
+      return (this.observer.byInstance.get(id) ?? []).map((one) => ({ containerId: one.id, askedBytes }));
+    });
   }
 
   imageRemoved(image: string): void {

@@ -23,7 +23,7 @@ import {
 } from './errors.ts';
 import { engineInfo } from './engine-info.ts';
 import { optional } from '../../core/model/values.ts';
-import { fields, list, text } from './fields.ts';
+import { fields, list, number, text } from './fields.ts';
 import { pullProgress, registryAuth } from './image-pull.ts';
 import { exactReference, imageName, imageState, listedImage } from './image-reference.ts';
 import { jsonValues } from './json-stream.ts';
@@ -251,6 +251,10 @@ export class DockerEngine implements port.Engine {
     return list(answer.body).map(containerSummary);
   }
 
+  async writtenBytes(id: string, options: port.CallOptions = {}): Promise<number | undefined> {
+    return number((await this.#inspectBody(fullId(id), options, { size: true }))['SizeRw']);
+  }
+
   async healthcheckNow(id: string, options: port.CallOptions = {}): Promise<ContainerHealth | undefined> {
     const { kind } = await this.#connection.speak(options);
     if (kind === 'podman') {
@@ -414,11 +418,16 @@ export class DockerEngine implements port.Engine {
   }
 
   /** An engine takes the beginning of an id for a name that it does not know: what came back must be what was asked for. */
-  async #inspectBody(idOrName: string, options: port.CallOptions): Promise<ReturnType<typeof fields>> {
+  async #inspectBody(
+    idOrName: string,
+    options: port.CallOptions,
+    query: { readonly size?: boolean } = {},
+  ): Promise<ReturnType<typeof fields>> {
     const answer = await this.#connection.call({
       ...options,
       method: 'GET',
       segments: ['containers', plainName(idOrName, 'a container id or name'), 'json'],
+      query,
     });
     const body = fields(answer.body);
     if (body['Id'] !== idOrName && (text(body['Name']) ?? '').replace(/^\//, '') !== idOrName) {

@@ -63,6 +63,8 @@ export interface Engine {
     filter: { readonly labels?: Labels; readonly all: boolean },
     options?: CallOptions,
   ): Promise<readonly ContainerSummary[]>;
+  /** Above its image, outside of volumes and mounts; undefined: the engine does not say. It walks all of it: seconds for many files. */
+  writtenBytes(id: string, options?: CallOptions): Promise<number | undefined>;
   /**
    * Podman without systemd never runs checks on its own, so the agent calls this at the check's interval. On Docker it only
    * reads. Undefined: the container has no health check.

@@ -34,6 +34,7 @@ export type NodeFacts = Pick<
   | 'problems'
   | 'notReady'
   | 'conditions'
+  | 'disk'
   | 'mesh'
   | 'ingress'
 >;

@@ -18,6 +18,13 @@ function usedOf(record: Node): string {
   return `${Number(cpu.toFixed(2))} CPU, ${formatBytes(memory)}`;
 }
 
+/** What may still be asked for. */
+function diskOf({ disk, requested }: Node): string {
+  if (disk === undefined) return '';
+  const free = Math.max(0, (disk.roomBytes ?? 0) - (requested?.diskBytes ?? 0));
+  return `${formatBytes(free)} of ${formatBytes(disk.totalBytes ?? 0)} free`;
+}
+
 /** Beside why it is not ready. */
 function otherProblems({ problems = [], reason }: Node): string {
   return problems.filter((one) => one !== reason).join('; ');
@@ -41,6 +48,7 @@ export const nodes: Resource<Node> = {
       header: 'ENGINE',
       cell: (record) => `${textOf(record.engine?.kind)} ${textOf(record.engine?.version)}`.trim(),
     },
+    { header: 'DISK', cell: diskOf, wide: true },
     field('PLATFORM', (one) => one.platform, true),
     field('AGENT', (one) => one.agentVersion, true),
     {

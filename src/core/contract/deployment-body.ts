@@ -51,6 +51,22 @@ const amounts = shape({
   },
 });
 
+const requests = shape({
+  type: 'object',
+  named: 'ResourceRequests',
+  fields: {
+    ...amounts.fields,
+    disk: {
+      type: 'string',
+      form: MEMORY,
+      description:
+        "Of the disk of the node's engine, for what the container writes outside of its volumes: bytes with a unit, 10Gi, 500M; at least 4Mi. Placement goes by it; the container is not held to it.",
+      absent: 'nothing is reserved',
+      example: '10Gi',
+    },
+  },
+});
+
 const randomText = {
   bytes: {
     type: 'integer',
@@ -622,7 +638,7 @@ export const deploymentBody = shape({
       type: 'object',
       fields: {
         requests: {
-          ...amounts,
+          ...requests,
           description: 'What a node must have free to take an instance.',
           absent: 'nothing is reserved; against a quota the default request counts',
         },
@@ -632,7 +648,7 @@ export const deploymentBody = shape({
           absent: 'no limit of CPU; of memory the container defaults of the tenant (90 % of the node)',
         },
       },
-      description: 'CPU and memory of one instance.',
+      description: 'CPU, memory and disk of one instance.',
       absent: 'nothing is reserved, and the defaults of the tenant bound it',
     },
     nodeId: {

@@ -50,8 +50,13 @@ export interface ResourceAmounts {
   readonly memory?: string;
 }
 
+export interface ResourceRequests extends ResourceAmounts {
+  /** Of the disk of the node's engine, for what containers write outside of volumes; as `memory`. */
+  readonly disk?: string;
+}
+
 export interface Resources {
-  readonly requests?: ResourceAmounts;
+  readonly requests?: ResourceRequests;
   readonly limits?: ResourceAmounts;
 }
 

@@ -19,6 +19,13 @@ export interface NodeCapacity {
   readonly memoryBytes: number;
 }
 
+/** Of the container engine. */
+export interface NodeDisk {
+  readonly totalBytes: number;
+  /** What all containers together may ask for: the disk without what is there already and is not theirs. In steps. */
+  readonly roomBytes: number;
+}
+
 /** Which orders: of which start of a control plane, and where its store stood. */
 export interface OrdersMark {
   readonly start: string;
@@ -55,6 +62,8 @@ export interface NodeRecord {
   readonly notReady?: string;
   /** What its machine runs out of: nothing new is placed there. Absent: nothing. */
   readonly conditions?: readonly NodeCondition[];
+  /** Absent: its agent does not say. */
+  readonly disk?: NodeDisk;
   /** How it takes part in the mesh of its tenant; absent: it does not. */
   readonly mesh?: MeshEndpoint;
   /** How it serves the ingress of its tenant; absent: it does not. */

@@ -63,6 +63,9 @@ const conditions = listOf(
   NODE_CONDITIONS.length,
 );
 
+/** Of the engine; absent: it is not of this machine. */
+const disk = message({ type: 'object', fields: { totalBytes: count, roomBytes: count } });
+
 const hello = message({
   type: 'object',
   fields: {
@@ -89,6 +92,7 @@ const hello = message({
     /** Why its engine makes no containers, for a person: nothing new is placed here. */
     notReady: optional(humanText),
     conditions: optional(conditions),
+    disk: optional(disk),
     /** How it takes part in the mesh of its tenant; absent: it does not, and `problems` say why. */
     mesh: optional(meshEndpoint),
     /** It serves the ingress of its tenant; absent: it does not. */
@@ -288,6 +292,7 @@ const report = message({
         problems: optional(listOf(humanText, MAX_PROBLEMS)),
         notReady: optional(humanText),
         conditions: optional(conditions),
+        disk: optional(disk),
         mesh: optional(meshEndpoint),
         /** Absent: as `hello` said. */
         ingress: optional(ingressFacts),

@@ -82,6 +82,8 @@ const container = message({
       type: 'object',
       fields: { cpu: optional({ type: 'number' }), memory: optional(serverText) },
     }),
+    /** What it asks for of the engine's disk; absent: nothing. */
+    diskBytes: optional(count),
     /** What bounds it where `limits` do not; absent: the agent's defaults. */
     bounds: optional({
       type: 'object',

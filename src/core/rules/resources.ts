@@ -3,7 +3,18 @@ import type { Rejection } from '../rejections/rejection.ts';
 import { type DeploymentInput, invalid } from './rule.ts';
 
 const MAX_CPU = 1024;
-const MIN_MEMORY = 4 * 2 ** 20;
+const MIN_BYTES = 4 * 2 ** 20;
+
+function bytesRule(field: string, amount: string | undefined, what: string): Rejection | undefined {
+  if (amount === undefined || (parseMemory(amount) ?? 0) >= MIN_BYTES) return undefined;
+  return invalid(
+    'resources_invalid',
+    `resources.${field}`,
+    amount,
+    'bytes with a unit, e.g. 256Mi or 1Gi, at least 4Mi',
+    `${what} is an amount of bytes.`,
+  );
+}
 
 function amountsRule(part: 'requests' | 'limits', { draft }: DeploymentInput): Rejection | undefined {
   const amounts = draft.resources?.[part];
@@ -18,21 +29,14 @@ function amountsRule(part: 'requests' | 'limits', { draft }: DeploymentInput): R
       'cpu is a number of cores.',
     );
   }
-  const bytes = memory === undefined ? undefined : parseMemory(memory);
-  if (memory !== undefined && (bytes === undefined || bytes < MIN_MEMORY)) {
-    return invalid(
-      'resources_invalid',
-      `resources.${part}.memory`,
-      memory,
-      'bytes with a unit, e.g. 256Mi or 1Gi, at least 4Mi',
-      'memory is an amount of bytes.',
-    );
-  }
-  return undefined;
+  return bytesRule(`${part}.memory`, memory, 'memory');
 }
 
 export function resourcesRule(input: DeploymentInput): Rejection | undefined {
-  const rejection = amountsRule('requests', input) ?? amountsRule('limits', input);
+  const rejection =
+    amountsRule('requests', input) ??
+    bytesRule('requests.disk', input.draft.resources?.requests?.disk, 'disk') ??
+    amountsRule('limits', input);
   if (rejection) return rejection;
   const { requests, limits } = input.draft.resources ?? {};
   const wanted = parseMemory(requests?.memory ?? '0') ?? 0;

@@ -11,27 +11,32 @@ const MICRO = 1_000_000;
 export interface Amounts {
   readonly cpuMicros: number;
   readonly memoryBytes: number;
+  readonly diskBytes: number;
 }
 
-export const NOTHING: Amounts = { cpuMicros: 0, memoryBytes: 0 };
+export const NOTHING: Amounts = { cpuMicros: 0, memoryBytes: 0, diskBytes: 0 };
 
-export function amountsOf(cpu: number, memoryBytes: number): Amounts {
-  return { cpuMicros: microCores(cpu), memoryBytes: Math.ceil(memoryBytes) };
+export function amountsOf(cpu: number, memoryBytes: number, diskBytes = 0): Amounts {
+  return { cpuMicros: microCores(cpu), memoryBytes: Math.ceil(memoryBytes), diskBytes };
 }
 
 export function microCores(cpu: number): number {
   return Math.round(cpu * MICRO);
 }
 
-/** The spec is valid here, so a memory text that cannot be read is a fault and not a request for nothing. */
+/** The spec is valid here, so a text that cannot be read is a fault and not a request for nothing. */
 export function requestedAmounts(resources: Resources | undefined): Amounts {
-  const { cpu = 0, memory } = resources?.requests ?? {};
-  const bytes = memory === undefined ? 0 : parseMemory(memory);
-  if (bytes === undefined) throw new Error(`stored memory request cannot be read: ${memory}`);
-  return amountsOf(cpu, bytes);
+  const { cpu = 0, memory, disk } = resources?.requests ?? {};
+  return amountsOf(cpu, bytesOf('memory', memory), bytesOf('disk', disk));
 }
 
-/** What it takes of the tenant's quota; of its node it takes what it asks for. */
+function bytesOf(what: string, text: string | undefined): number {
+  const bytes = text === undefined ? 0 : parseMemory(text);
+  if (bytes === undefined) throw new Error(`stored ${what} request cannot be read: ${text}`);
+  return bytes;
+}
+
+/** What it takes of the tenant's quota, which knows no disk; of its node it takes what it asks for. */
 export function countedAmounts(resources: Resources | undefined, fallback: DefaultRequest): Amounts {
   const { cpu, memoryBytes } = countedResources(resources, fallback);
   return amountsOf(cpu, memoryBytes);

@@ -69,11 +69,11 @@ describe('a cluster', () => {
     cluster.addInstance(instanceSample('x', 'a', { cpu: 2 }));
     cluster.addInstance(instanceSample('x', 'b', { cpu: 3 }));
     expect(cluster.containers).toBe(1);
-    expect(cluster.total).toEqual({ cpuMicros: 3_000_000, memoryBytes: 0 });
+    expect(cluster.total).toEqual({ cpuMicros: 3_000_000, memoryBytes: 0, diskBytes: 0 });
     expect(cluster.node('a' as NodeName)?.usedCpuMicros).toBe(0);
     cluster.removeInstance('x' as InstanceId);
     cluster.removeInstance('x' as InstanceId);
-    expect(cluster.total).toEqual({ cpuMicros: 0, memoryBytes: 0 });
+    expect(cluster.total).toEqual({ cpuMicros: 0, memoryBytes: 0, diskBytes: 0 });
   });
 
   it('gives everything back when an instance goes', () => {

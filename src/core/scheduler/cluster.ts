@@ -5,6 +5,7 @@ import type { Quota } from '../model/tenant.ts';
 import { type AdvertisedLabels, advertisedLabels } from './advertised-labels.ts';
 import type { Amounts } from './amounts.ts';
 import type { ClusterFacts } from './filters/filter.ts';
+import { disk } from './filters/disk.ts';
 import { admitsAll, NODE_FILTERS, OCCUPANCY_FILTERS, PLACE_FILTERS } from './filters/index.ts';
 import { withinQuota } from './filters/quota.ts';
 import { LabelIndex } from './label-index.ts';
@@ -59,7 +60,8 @@ export class ClusterState implements ClusterFacts, IndexedCluster {
   private readonly occupancy = new Occupancy();
   private readonly limits: IndexLimits;
   private readonly index: PlacementIndex;
-  private readonly used = { cpuMicros: 0, memoryBytes: 0 };
+  /** No disk: no quota knows it. */
+  private readonly used = { cpuMicros: 0, memoryBytes: 0, diskBytes: 0 };
   private revisions = 0;
   private advertisedNow: AdvertisedLabels | undefined;
 
@@ -206,7 +208,12 @@ export class ClusterState implements ClusterFacts, IndexedCluster {
 
   private takes(slot: number, request: PlacementRequest): boolean {
     const ledger = this.slots[slot];
-    return ledger !== undefined && this.admitsOccupancy(ledger, request);
+    return ledger !== undefined && this.admitsOccupancy(ledger, request) && this.hasDisk(ledger, request);
+  }
+
+  /** Few ask for any: no ranking knows it, and nobody else pays for the question. */
+  private hasDisk(ledger: NodeLedger, request: PlacementRequest): boolean {
+    return request.amounts.diskBytes === 0 || (isEnrolled(ledger) && disk.admits(ledger, request, this));
   }
 
   /** Slots to examine one by one: all others are refused by a filter that names or counts these. */

@@ -3,7 +3,7 @@ import type { NodeName } from '../model/ids.ts';
 import type { ClusterState } from './cluster.ts';
 import type { Filter, FilterName, Reason } from './filters/filter.ts';
 import { FILTERS, reasonOf } from './filters/index.ts';
-import { freeCpuMicros, freeMemoryBytes, type NodeState } from './node-state.ts';
+import { freeCpuMicros, freeDiskBytes, freeMemoryBytes, type NodeState } from './node-state.ts';
 import { type HoldingPin, pinThatHolds } from './pin.ts';
 import type { PlacementRequest } from './request.ts';
 import { causesText } from './summary.ts';
@@ -116,16 +116,19 @@ export function refusalGroups(
 /** One for each filter that refuses; less where a part of the room is there. */
 function lackOf(
   state: NodeState | undefined,
-  { amounts: { cpuMicros, memoryBytes } }: PlacementRequest,
+  { amounts: { cpuMicros, memoryBytes, diskBytes } }: PlacementRequest,
   filters: readonly FilterName[],
 ): number {
-  if (state === undefined || !filters.includes('capacity')) return filters.length;
+  if (state === undefined) return filters.length;
   const lacking = (asked: number, free: number): number => (asked > free ? (asked - free) / asked : 0);
-  const most = Math.max(
-    lacking(cpuMicros, freeCpuMicros(state)),
-    lacking(memoryBytes, freeMemoryBytes(state)),
-  );
-  return filters.length - 1 + Math.min(1, most);
+  const parts: Partial<Record<FilterName, number>> = {
+    capacity: Math.max(
+      lacking(cpuMicros, freeCpuMicros(state)),
+      lacking(memoryBytes, freeMemoryBytes(state)),
+    ),
+    disk: lacking(diskBytes, freeDiskBytes(state) ?? 0),
+  };
+  return filters.reduce((sum, filter) => sum + (parts[filter] ?? 1), 0);
 }
 
 function outcomeOf(

@@ -17,6 +17,7 @@ export interface ClusterNode {
     | 'hostPorts'
     | 'notReady'
     | 'conditions'
+    | 'disk'
   >;
   /** Absent: the node was enrolled and has never reported. */
   readonly liveness?: Pick<NodeLiveness, 'status' | 'reason'>;
@@ -31,6 +32,7 @@ export interface NodeState {
   readonly capacity: Amounts;
   readonly usedCpuMicros: number;
   readonly usedMemoryBytes: number;
+  readonly usedDiskBytes: number;
   /** Instances that its agent was ordered to remove and that may still be there. */
   readonly stopping: number;
   /** Which deployments hold each fixed host port. */
@@ -48,6 +50,15 @@ export function freeMemoryBytes(state: Usage): number {
   return Math.max(0, state.capacity.memoryBytes - state.usedMemoryBytes);
 }
 
+/** Undefined: its agent does not say, since it is older or its engine's disk is on another machine. */
+export function freeDiskBytes({
+  node,
+  usedDiskBytes,
+}: Pick<NodeState, 'node' | 'usedDiskBytes'>): number | undefined {
+  const room = node.record.disk?.roomBytes;
+  return room === undefined ? undefined : Math.max(0, room - usedDiskBytes);
+}
+
 /**
  * The mutable side of `NodeState`. It outlives its node's record: instances may be loaded before their node, and stay
  * counted when the node is removed under them.
@@ -59,6 +70,7 @@ export class NodeLedger {
   capacity: Amounts = NOTHING;
   usedCpuMicros = 0;
   usedMemoryBytes = 0;
+  usedDiskBytes = 0;
   instances = 0;
   stopping = 0;
   /** New whenever the node's own description changes, and never used twice in a cluster, slots being reused. */
@@ -79,6 +91,7 @@ export class NodeLedger {
   take(amounts: Amounts, deployment: string, hostPorts: readonly number[]): void {
     this.usedCpuMicros += amounts.cpuMicros;
     this.usedMemoryBytes += amounts.memoryBytes;
+    this.usedDiskBytes += amounts.diskBytes;
     this.instances++;
     for (const port of hostPorts) {
       const holders = this.hostPorts.get(port);
@@ -90,6 +103,7 @@ export class NodeLedger {
   release(amounts: Amounts, deployment: string, hostPorts: readonly number[]): void {
     this.usedCpuMicros -= amounts.cpuMicros;
     this.usedMemoryBytes -= amounts.memoryBytes;
+    this.usedDiskBytes -= amounts.diskBytes;
     this.instances--;
     for (const port of hostPorts) {
       const holders = this.hostPorts.get(port) ?? [];

@@ -50,12 +50,14 @@ const nodeArbitrary: fc.Arbitrary<ClusterNode> = fc
     labels,
     cpu: fc.constantFrom(0, 0.3, 1, 2, 4),
     memoryBytes: fc.constantFrom(0, 100 * MI, 512 * MI, 1024 * MI),
+    room: fc.constantFrom(undefined, 50 * MI, 200 * MI, 1024 * MI),
     // Mostly in order, or hardly any case would place anything.
     trouble: fc.constantFrom('none', 'none', 'none', 'none', 'none', 'failed', 'away', 'cordoned', 'arm'),
   })
-  .map(({ name, trouble, ...sample }) =>
+  .map(({ name, trouble, room, ...sample }) =>
     nodeSample(name, {
       ...sample,
+      ...(room !== undefined && { disk: { totalBytes: 2048 * MI, roomBytes: room } }),
       liveness: { status: trouble === 'failed' ? 'failed' : 'ready' },
       connected: trouble !== 'away',
       schedulable: trouble !== 'cordoned',
@@ -68,6 +70,7 @@ const requestArbitrary: fc.Arbitrary<PlacementRequest> = fc
     name: fc.constantFrom(...DEPLOYMENTS),
     cpu: fc.constantFrom(0, 0.1, 0.25, 1),
     memory: fc.constantFrom('0', '50Mi', '100Mi', '400M'),
+    disk: maybe(fc.constantFrom('10Mi', '60Mi', '1Gi'), 8),
     country: maybe(fc.constantFrom('DE', 'FR'), 5),
     region: maybe(fc.constantFrom('eu', 'dach'), 6),
     blocked: maybe(someOf(['US', 'FR'], 2), 5),
@@ -89,7 +92,13 @@ const requestArbitrary: fc.Arbitrary<PlacementRequest> = fc
     placementRequest(
       {
         name: made.name,
-        resources: { requests: { cpu: made.cpu, memory: made.memory } },
+        resources: {
+          requests: {
+            cpu: made.cpu,
+            memory: made.memory,
+            ...(made.disk !== undefined && { disk: made.disk }),
+          },
+        },
         placement: {
           residency: {
             ...(made.country !== undefined && { country: made.country }),
@@ -308,6 +317,7 @@ function brokenLimits(
   const here = [...others, newest];
   const cpu = (list: readonly PlacedInstance[]): number => sum(list.map((one) => one.amounts.cpuMicros));
   const memory = (list: readonly PlacedInstance[]): number => sum(list.map((one) => one.amounts.memoryBytes));
+  const disk = (list: readonly PlacedInstance[]): number => sum(list.map((one) => one.amounts.diskBytes));
   const { capacity, name, tenantId } = node.record;
   const { quota } = made;
   const { amounts, antiAffinity = [], hostPorts = [] } = newest;
@@ -316,6 +326,7 @@ function brokenLimits(
     ['control-plane node', name === made.controlPlane],
     ['cpu', amounts.cpuMicros > 0 && cpu(here) > capacity.cpu * 1e6],
     ['memory', amounts.memoryBytes > 0 && memory(here) > capacity.memoryBytes],
+    ['disk', amounts.diskBytes > 0 && disk(here) > (node.record.disk?.roomBytes ?? -1)],
     ['container quota', all.length > (quota.containers ?? Infinity)],
     ['cpu quota', cpu(all) > (quota.cpu ?? Infinity) * 1e6],
     ['memory quota', memory(all) > (quota.memoryBytes ?? Infinity)],

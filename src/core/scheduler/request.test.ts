@@ -66,12 +66,12 @@ describe('a placement request', () => {
       name: 'web',
       nodeId: 'a',
       placement: { antiAffinity: ['web'] },
-      resources: { requests: { cpu: 0.3, memory: '1.5Gi' }, limits: { cpu: 4 } },
+      resources: { requests: { cpu: 0.3, memory: '1.5Gi', disk: '10Gi' }, limits: { cpu: 4 } },
       ports: [{ container: 80, host: 8080 }, { container: 81 }],
     };
     expect(placementRequest(spec, { imagePlatforms: ['linux/amd64'] })).toEqual({
       deployment: 'web',
-      amounts: { cpuMicros: 300_000, memoryBytes: 1.5 * 2 ** 30 },
+      amounts: { cpuMicros: 300_000, memoryBytes: 1.5 * 2 ** 30, diskBytes: 10 * 2 ** 30 },
       placement: { antiAffinity: ['web'] },
       nodeId: 'a',
       hostPorts: [8080],
@@ -79,7 +79,7 @@ describe('a placement request', () => {
     });
     expect(placementRequest({ name: 'web' })).toEqual({
       deployment: 'web',
-      amounts: { cpuMicros: 0, memoryBytes: 0 },
+      amounts: { cpuMicros: 0, memoryBytes: 0, diskBytes: 0 },
     });
   });
 

@@ -2,7 +2,7 @@ import { formatBytes } from '../model/quantity.ts';
 import { portsOutside } from '../model/port-ranges.ts';
 import { cores } from './amounts.ts';
 import type { ClusterFacts, FilterName, Reason } from './filters/filter.ts';
-import { freeCpuMicros, freeMemoryBytes, type NodeState } from './node-state.ts';
+import { freeCpuMicros, freeDiskBytes, freeMemoryBytes, type NodeState } from './node-state.ts';
 import type { PlacementRequest } from './request.ts';
 
 /** What keeps a node from taking it, in words that are the same for all nodes that it keeps. */
@@ -82,6 +82,13 @@ const CAUSES: Readonly<Record<FilterName, (asked: Asked) => readonly Cause[]>> =
         ? [short(`${formatBytes(amounts.memoryBytes)} of memory`, state, memory, formatBytes(memory))]
         : []),
     ];
+  },
+  disk: ({ request: { amounts }, state }) => {
+    const what = `${formatBytes(amounts.diskBytes)} of disk`;
+    const free = freeDiskBytes(state);
+    return free === undefined
+      ? [{ what, one: 'does not say what it has', many: 'do not say what they have' }]
+      : [short(what, state, free, formatBytes(free))];
   },
   platform: ({ reason }) => [
     { what: `platform ${reason.required}`, one: 'has another', many: 'have others' },

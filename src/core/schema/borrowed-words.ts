@@ -62,6 +62,7 @@ const WORDS: Readonly<Record<string, readonly Meant[]>> = {
   memlimit: MEMORY,
   memorylimit: MEMORY,
   memreservation: [{ field: 'resources.requests.memory', how: 'a text such as 256Mi' }],
+  ephemeralstorage: [{ field: 'resources.requests.disk', how: 'a text such as 10Gi' }],
   limits: [{ field: 'resources.limits' }],
   requests: [{ field: 'resources.requests' }],
   reservations: [{ field: 'requests' }, { field: 'resources.requests' }],

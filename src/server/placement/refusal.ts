@@ -14,7 +14,7 @@ const RESIDENCY: ReadonlySet<FilterName> = new Set([
   'residency-enforcement',
 ]);
 /** What these report differs from node to node and says little: one node stands for all that are short. */
-const VARYING: ReadonlySet<FilterName> = new Set(['capacity', 'quota']);
+const VARYING: ReadonlySet<FilterName> = new Set(['capacity', 'disk', 'quota']);
 
 interface ReasonGroup {
   readonly nodes: NodeName[];

@@ -51,16 +51,18 @@ export function lastSeenOf(
 function requested(
   tenant: TenantStore,
   placed: readonly Stored<InstanceRecord>[],
-): { readonly cpu: number; readonly memoryBytes: number } {
+): Exactly<Node>['requested'] {
   let cpuMicros = 0;
   let memoryBytes = 0;
+  let diskBytes = 0;
   for (const { record } of placed) {
     const spec = tenant.get('specs', idOf('specs', record.deployment, record.specHash))?.record;
     const amounts = requestedAmounts(spec?.resources);
     cpuMicros += amounts.cpuMicros;
     memoryBytes += amounts.memoryBytes;
+    diskBytes += amounts.diskBytes;
   }
-  return { cpu: cpuMicros / 1_000_000, memoryBytes };
+  return { cpu: cpuMicros / 1_000_000, memoryBytes, diskBytes };
 }
 
 function meshView(
@@ -127,6 +129,7 @@ export function nodeView(tenant: TenantStore, facts: NodeSources, record: NodeRe
       record.problems ?? [],
     ].flat(),
     conditions: record.conditions ?? [],
+    ...optional('disk', record.disk),
     ...(record.mesh && { mesh: meshView(tenant, facts.prefixes(), name, record.mesh) }),
     ...(record.ingress && { ingress: record.ingress }),
     lastSeenAt: lastSeenOf(seen, liveness),

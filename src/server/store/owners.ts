@@ -118,6 +118,7 @@ export const TENANT_OWNERS = {
         'agentVersion',
         'capacity',
         'conditions',
+        'disk',
         'engine',
         'features',
         'hostPorts',

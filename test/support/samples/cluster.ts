@@ -66,11 +66,12 @@ export function clusterSample(
 export interface RequestSample extends Partial<Omit<PlacementRequest, 'amounts'>> {
   readonly cpu?: number;
   readonly memoryBytes?: number;
+  readonly diskBytes?: number;
 }
 
 export function requestSample(sample: RequestSample = {}): PlacementRequest {
-  const { cpu = 0, memoryBytes = 0, ...rest } = sample;
-  return { deployment: 'web', amounts: amountsOf(cpu, memoryBytes), ...rest };
+  const { cpu = 0, memoryBytes = 0, diskBytes = 0, ...rest } = sample;
+  return { deployment: 'web', amounts: amountsOf(cpu, memoryBytes, diskBytes), ...rest };
 }
 
 export function instanceSample(
@@ -78,12 +79,20 @@ export function instanceSample(
   node: string,
   sample: RequestSample & Pick<PlacedInstance, 'antiAffinity' | 'stopping'> = {},
 ): PlacedInstance {
-  const { cpu = 0, memoryBytes = 0, deployment = 'web', hostPorts, antiAffinity, stopping } = sample;
+  const {
+    cpu = 0,
+    memoryBytes = 0,
+    diskBytes = 0,
+    deployment = 'web',
+    hostPorts,
+    antiAffinity,
+    stopping,
+  } = sample;
   return {
     id: id as InstanceId,
     node: node as NodeName,
     deployment,
-    amounts: amountsOf(cpu, memoryBytes),
+    amounts: amountsOf(cpu, memoryBytes, diskBytes),
     ...(hostPorts && { hostPorts }),
     ...(antiAffinity && { antiAffinity }),
     ...(stopping && { stopping }),

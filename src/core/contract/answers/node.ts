@@ -18,6 +18,8 @@ import {
 
 const capacity = shape({ type: 'object', fields: { cpu: number, memoryBytes: integer } });
 
+const requested = shape({ type: 'object', fields: { ...capacity.fields, diskBytes: integer } });
+
 const nodeFields = {
   id: text,
   name: text,
@@ -30,7 +32,18 @@ const nodeFields = {
   controlPlane: flag,
   labels: textMap,
   capacity,
-  requested: capacity,
+  requested,
+  disk: optional({
+    type: 'object',
+    fields: {
+      totalBytes: integer,
+      roomBytes: {
+        ...integer,
+        description: 'What all its containers together may ask for (resources.requests.disk); in steps.',
+      },
+    },
+    description: 'Of its engine; absent: its agent does not say.',
+  }),
   engine: { type: 'object', fields: { kind: text, version: text } },
   platform: text,
   agentVersion: text,

@@ -9,6 +9,8 @@ const amounts = shape({
   fields: { cpu: optional(number), memory: optional(text) },
 });
 
+const requests = shape({ type: 'object', fields: { ...amounts.fields, disk: optional(text) } });
+
 /** What deployments and jobs have in common, as it is stored. */
 export const workloadFields = {
   name: text,
@@ -51,7 +53,7 @@ export const workloadFields = {
   resources: {
     type: 'object',
     optional: true,
-    fields: { requests: optional(amounts), limits: optional(amounts) },
+    fields: { requests: optional(requests), limits: optional(amounts) },
   },
   nodeId: optional(text),
   networks: optional(texts),

@@ -21,6 +21,7 @@ export type FilterName =
   | 'volume'
   | 'network'
   | 'capacity'
+  | 'disk'
   | 'platform'
   | 'agent-features'
   | 'host-port-allowed'

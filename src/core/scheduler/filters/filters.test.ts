@@ -324,6 +324,37 @@ const TABLE: Readonly<Record<FilterName, readonly Case[]>> = {
       refused: { code: 'cpu_short', says: ['needs 1 core, 0 free of 4 cores'] },
     },
   ],
+  disk: [
+    { it: 'takes a node that says nothing of its disk when nothing is asked for' },
+    {
+      it: 'takes what is free to the last byte',
+      node: { disk: { totalBytes: 100 * GI, roomBytes: 80 * GI } },
+      placed: [instanceSample('i1', 'n1', { deployment: 'db', diskBytes: 50 * GI })],
+      request: { diskBytes: 30 * GI },
+    },
+    {
+      it: 'refuses what others were promised, and names the gap',
+      node: { disk: { totalBytes: 100 * GI, roomBytes: 80 * GI } },
+      placed: [instanceSample('i1', 'n1', { deployment: 'db', diskBytes: 49 * GI })],
+      request: { diskBytes: 40 * GI },
+      refused: {
+        code: 'disk_short',
+        says: ['needs 40 GiB of disk, 31 GiB free of 100 GiB (49 GiB asked for by others)'],
+      },
+    },
+    {
+      it: 'refuses where the agent does not say, and says what to do',
+      request: { diskBytes: GI },
+      refused: { code: 'disk_unknown', says: ['needs 1 GiB of disk', 'upgrade the agent'] },
+    },
+    {
+      it: 'has nothing left where more was promised than there is now',
+      node: { disk: { totalBytes: 10 * GI, roomBytes: 2 * GI } },
+      placed: [instanceSample('i1', 'n1', { deployment: 'db', diskBytes: 5 * GI })],
+      request: { diskBytes: GI },
+      refused: { code: 'disk_short', says: ['0 B free'] },
+    },
+  ],
   platform: [
     { it: 'takes anything when the image is not known' },
     { it: 'takes one of several', request: { imagePlatforms: ['linux/arm64', 'linux/amd64'] } },
@@ -486,6 +517,7 @@ describe('filters', () => {
       'volume',
       'network',
       'capacity',
+      'disk',
       'platform',
       'agent-features',
       'host-port-allowed',

@@ -9,6 +9,7 @@ import { conditions } from './conditions.ts';
 import { constraints } from './constraints.ts';
 import { controlPlane } from './control-plane.ts';
 import { country } from './country.ts';
+import { disk } from './disk.ts';
 import { excluded } from './excluded.ts';
 import type { ClusterFacts, Filter, Reason } from './filter.ts';
 import { hostPort } from './host-port.ts';
@@ -39,6 +40,7 @@ export const FILTERS: readonly Filter[] = [
   volume,
   network,
   capacity,
+  disk,
   platform,
   agentFeatures,
   hostPortAllowed,

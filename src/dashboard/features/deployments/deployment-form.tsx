@@ -197,7 +197,7 @@ function HealthCheck({ part }: { readonly part: FormPart }) {
 function Resources({ part }: { readonly part: FormPart }) {
   const { text, number } = useFields(part);
   return (
-    <div className="grid gap-4 sm:grid-cols-4">
+    <div className="grid gap-4 sm:grid-cols-5">
       <EnteredField
         label="CPU requested"
         {...number('resources.requests.cpu')}
@@ -205,6 +205,7 @@ function Resources({ part }: { readonly part: FormPart }) {
         hint="Cores"
       />
       <TextField label="Memory requested" {...text('resources.requests.memory')} placeholder="256Mi" />
+      <TextField label="Disk requested" {...text('resources.requests.disk')} placeholder="none" />
       <EnteredField label="CPU limit" {...number('resources.limits.cpu')} placeholder="none" hint="Cores" />
       <TextField label="Memory limit" {...text('resources.limits.memory')} placeholder="none" />
     </div>

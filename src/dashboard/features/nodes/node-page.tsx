@@ -162,7 +162,8 @@ function networkText(node: Node): string {
 }
 
 function Summary({ node }: { readonly node: Node }) {
-  const { capacity, requested, labels, engine, platform, agentVersion, lastSeenAt, claims, hostPorts } = node;
+  const { capacity, requested, disk, labels, engine, platform, agentVersion, lastSeenAt, claims, hostPorts } =
+    node;
   return (
     <div className="grid gap-5 lg:grid-cols-2">
       <Panel title="Capacity" note="What the instances placed here request">
@@ -179,6 +180,14 @@ function Summary({ node }: { readonly node: Node }) {
             max={capacity.memoryBytes}
             text={`${bytes(requested.memoryBytes)} of ${bytes(capacity.memoryBytes)}`}
           />
+          {disk && (
+            <Meter
+              label="Disk"
+              value={requested.diskBytes}
+              max={disk.roomBytes}
+              text={`${bytes(requested.diskBytes)} of ${bytes(disk.roomBytes)} that may be asked for, ${bytes(disk.totalBytes)} in all`}
+            />
+          )}
         </div>
       </Panel>
       <Panel title="Machine">

@@ -11,7 +11,7 @@ import type { Workload, HealthCheck } from '../../../core/model/deployment.ts';
 import { labelledIngress } from '../../../core/model/ingress.ts';
 import { pinnedImage } from '../../../core/model/image-reference.ts';
 import type { InstanceRecord } from '../../../core/model/instance.ts';
-import { parseDuration } from '../../../core/model/quantity.ts';
+import { parseDuration, parseMemory } from '../../../core/model/quantity.ts';
 import type { SpecSnapshot } from '../../../core/model/spec-snapshot.ts';
 import type { StopTerms } from '../../../core/model/stop.ts';
 import { neededFeatures } from '../../../core/scheduler/request.ts';
@@ -103,12 +103,18 @@ function container(spec: SpecSnapshot, facts: AssignmentFacts): AssignedContaine
       Object.keys(spec.composedEnvironment ?? {}).length > 0,
     ...(spec.healthCheck === undefined ? {} : { healthCheck: healthCheck(spec.healthCheck) }),
     ...(spec.resources?.limits === undefined ? {} : { limits: spec.resources.limits }),
+    ...diskOf(spec),
     bounds: containerBounds(facts.defaults, facts.nodeMemoryBytes, spec.resources),
     ports: spec.ports ?? [],
     labels: { ...spec.labels, ...ingressLabels(spec, facts.tenantSlug) },
     mounts: mounted,
     alias: spec.name,
   };
+}
+
+function diskOf({ resources }: Workload): Pick<AssignedContainer, 'diskBytes'> {
+  const { disk } = resources?.requests ?? {};
+  return disk === undefined ? {} : optional('diskBytes', parseMemory(disk));
 }
 
 function stopOf({ signal, grace }: StopTerms): NonNullable<AssignedContainer['stop']> {

@@ -46,27 +46,37 @@ export class SessionFacts {
     const stored = tenant.get('nodes', idOf('nodes', node));
     if (stored === undefined) return;
     const record = withFacts(stored.record, facts);
-    const changed = (['problems', 'notReady', 'conditions', 'mesh', 'ingress'] as const).filter(
-      (field) => canonicalJson(record[field] ?? null) !== canonicalJson(stored.record[field] ?? null),
-    );
-    if (changed.length === 0 || !events.take(`${session.key}/facts`)) return;
+    const differs = (field: keyof Facts): boolean =>
+      canonicalJson(record[field] ?? null) !== canonicalJson(stored.record[field] ?? null);
+    const changed = (['problems', 'notReady', 'conditions', 'mesh', 'ingress'] as const).filter(differs);
+    if (changed.length === 0 && !differs('disk')) return;
+    if (!events.take(`${session.key}/${changed.length > 0 ? 'facts' : 'disk'}`)) return;
     const transaction = expectSession(tenant, session.identity, tenant.transaction());
     if (transaction === undefined) return;
     transaction.expect('nodes', stored.id, stored).put('nodes', stored.id, record);
-    journal.event(transaction, tenantId, {
-      kind: 'node.updated',
-      subject: { kind: 'Node', name: node },
-      message: changesText(node, changed, record),
-      details: Object.fromEntries(changed.map((field) => [field, record[field] ?? null])),
-    });
+    // Disks fill and empty all the time: that is no news.
+    if (changed.length > 0)
+      journal.event(transaction, tenantId, {
+        kind: 'node.updated',
+        subject: { kind: 'Node', name: node },
+        message: changesText(node, changed, record),
+        details: Object.fromEntries(changed.map((field) => [field, record[field] ?? null])),
+      });
     await tenant.commit(transaction);
   }
 }
 
 /** Where the session comes from stays. */
 function withFacts(
-  { problems: _problems, notReady: _notReady, conditions: _conditions, mesh: before, ...kept }: NodeRecord,
-  { problems, notReady, conditions, mesh, ingress }: Facts,
+  {
+    problems: _problems,
+    notReady: _notReady,
+    conditions: _conditions,
+    disk: _disk,
+    mesh: before,
+    ...kept
+  }: NodeRecord,
+  { problems, notReady, conditions, disk, mesh, ingress }: Facts,
 ): NodeRecord {
   return {
     ...kept,
@@ -75,6 +85,7 @@ function withFacts(
     ...optional('problems', problems),
     ...optional('notReady', notReady),
     ...optional('conditions', conditions),
+    ...optional('disk', disk),
     ...(mesh && { mesh: { ...mesh, ...optional('seenFrom', before?.seenFrom) } }),
   };
 }

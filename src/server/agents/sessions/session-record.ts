@@ -142,6 +142,7 @@ export async function recordSession(
       problems: _problems,
       notReady: _notReady,
       conditions: _conditions,
+      disk: _disk,
       mesh: _mesh,
       ingress: _ingress,
       ...kept
@@ -153,6 +154,7 @@ export async function recordSession(
       ...(hello.problems && { problems: hello.problems }),
       ...optional('notReady', hello.notReady),
       ...optional('conditions', hello.conditions),
+      ...optional('disk', hello.disk),
       ...(hello.mesh && { mesh: { ...hello.mesh, ...optional('seenFrom', reachableAddress(from)) } }),
       ...(hello.ingress && { ingress: hello.ingress }),
     };

@@ -1,0 +1,73 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Report } from '../../src/core/protocol/agent-protocol.ts';
+import type { ScriptedAgent } from '../support/agents/scripted-agent.ts';
+import { eventually } from '../support/eventually.ts';
+import { type ControlPlane, startControlPlane } from '../support/harness/control-plane.ts';
+import { deploy, eventKinds, NodeFlow } from '../support/harness/node-flow.ts';
+
+/** What a machine has left, and what is wrong with it: told by its agent, and what follows for placement. */
+
+const GIB = 2 ** 30;
+let plane: ControlPlane;
+let flow: NodeFlow;
+
+beforeAll(async () => {
+  plane = await startControlPlane();
+  flow = new NodeFlow(plane);
+});
+
+afterAll(async () => {
+  flow.close();
+  await plane.close();
+});
+
+function tell(agent: ScriptedAgent, facts: NonNullable<Report['facts']>): void {
+  agent.send({ type: 'report', epoch: agent.epoch, generation: 1, full: true, observations: [], facts });
+}
+
+const disk = (room: number) => ({ totalBytes: 100 * GIB, roomBytes: room * GIB });
+
+describe('resources.requests.disk', () => {
+  it('is a place that has so much left, and what is placed takes it from the next', async () => {
+    const shop = await plane.tenant('disk-shop');
+    const { agent } = await flow.connected('disk-1', shop, {}, { disk: disk(31) });
+    await flow.connected('disk-2', shop, {}, {});
+    await deploy(shop.call, 'cache', { resources: { requests: { disk: '40Gi' } } });
+    const explain = async (name: string) =>
+      (await shop.call('GET', `/api/v1/deployments/${name}/explain`)).body;
+    const refused = await explain('cache');
+    expect(refused.summary).toBe(
+      '40 GiB of disk: 1 node has less free (disk-1 has 31 GiB); 40 GiB of disk: 1 node does not say what it has',
+    );
+    expect(JSON.stringify(refused)).toContain('disk_unknown');
+    const status = await eventually(
+      async () => (await shop.call('GET', '/api/v1/deployments/cache')).body.status,
+      ({ message = '' }) => message.includes('of disk'),
+    );
+    expect(status.placed).toBe(0);
+
+    tell(agent, { disk: disk(60) });
+    const order = await agent.next('assignment', ({ instances }) => instances.length === 1);
+    expect(order.instances[0]?.container?.diskBytes).toBe(40 * GIB);
+    const node = (await shop.call('GET', '/api/v1/nodes/disk-1')).body;
+    expect(node).toMatchObject({ disk: disk(60), requested: { diskBytes: 40 * GIB } });
+    // A disk that fills and empties is no news.
+    expect(await eventKinds(shop.call, 'Node/disk-1', ['node.updated'])).toEqual([]);
+
+    await deploy(shop.call, 'index', { resources: { requests: { disk: '30Gi' } } });
+    expect((await explain('index')).summary).toContain('disk-1 has 20 GiB');
+  });
+
+  it('is refused where it cannot be read, and of limits there is none', async () => {
+    const shop = await plane.tenant('disk-forms');
+    const body = { kind: 'Deployment', name: 'web', image: 'localhost:1/shop/web:1', replicas: 1 };
+    for (const [resources, code, field] of [
+      [{ requests: { disk: '3Mi' } }, 'resources_invalid', 'resources.requests.disk'],
+      [{ requests: { disk: 5 } }, 'field_type_invalid', 'resources.requests.disk'],
+      [{ limits: { disk: '10Gi' } }, 'field_unknown', 'resources.limits.disk'],
+    ] as const) {
+      const answer = await shop.call('POST', '/api/v1/deployments', { ...body, resources });
+      expect([answer.status, answer.body.code, answer.body.field]).toEqual([422, code, field]);
+    }
+  });
+});
