@@ -27,9 +27,30 @@ export interface Parameter {
   /** `<name>` needed, `[name]` optional, `<name...>` several. */
   readonly term: string;
   readonly description: string;
-  /** Completion: the values it takes, or what to list. */
+  /** Completion: the values it takes. */
   readonly values?: readonly string[];
+  /** Completion: names of records; `kind`: of the kind that the word before it says, `owner`: or of the deployments that have those. */
+  readonly names?: NamedKind | 'kind' | 'owner';
 }
+
+/** Kinds whose names a shell completes. */
+export type NamedKind =
+  | 'deployments'
+  | 'instances'
+  | 'jobs'
+  | 'nodes'
+  | 'secrets'
+  | 'volumes'
+  | 'networks'
+  | 'tokens'
+  | 'join-tokens'
+  | 'tenants'
+  | 'webhooks'
+  | 'backups'
+  | 'recommendations'
+  | 'contexts'
+  /** Of this machine. */
+  | 'files';
 
 export interface Option {
   /** `-f, --filename <path>`; `<path...>` may be given several times. */
@@ -37,6 +58,7 @@ export interface Option {
   readonly description: string;
   readonly default?: string;
   readonly values?: readonly string[];
+  readonly names?: NamedKind;
   /** May be given several times, one value each. */
   readonly repeatable?: boolean;
 }
@@ -64,11 +86,13 @@ export const REMOTE_OPTIONS: readonly Option[] = [
   {
     flags: '--context <name>',
     description: 'Use this context instead of the current one (see berth context).',
+    names: 'contexts',
   },
   {
     flags: '--tenant <tenant>',
     description:
       "Act for this tenant (slug or UUID). A tenant's own token needs it never; a platform token acts for the platform without it.",
+    names: 'tenants',
   },
 ];
 

@@ -94,10 +94,7 @@ export function overview(commands: readonly CommandEntry[]): string {
 Usage: berth <command> [arguments] [flags]
 
 ${lists.join('\n\n')}
-
-Programs
-${INDENT}server      Run the control plane (berth server --help)
-${INDENT}agent       Run a node's agent (berth agent --help)
+${INDENT}${'agent'.padEnd(width)}Run a node's agent (berth agent --help)
 
 Variables
 ${INDENT}BERTH_CLI_SERVER, BERTH_CLI_TOKEN, BERTH_CLI_TENANT stand in for a context.

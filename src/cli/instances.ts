@@ -52,6 +52,21 @@ export async function findInstance(
   return one;
 }
 
+/** The id of an instance of this deployment, from what people call it. An id stays as it is, also that of one that is gone. */
+export async function instanceIdIn(
+  client: Client,
+  deployment: string,
+  word: string | undefined,
+): Promise<string | undefined> {
+  if (word === undefined || word.startsWith('ins_')) return word;
+  const all = await client.list('GET /api/v1/deployments/{name}/instances', { params: { name: deployment } });
+  const [one, ...others] = all.map(({ id }) => textOf(id)).filter((id) => isMeant(word, deployment, id, 0));
+  if (one !== undefined && others.length === 0) return one;
+  throw usage(`${word} is ${one === undefined ? 'no instance' : 'more than one instance'} of ${deployment}`, [
+    `berth get instances ${deployment}`,
+  ]);
+}
+
 function named(deployment: string, id: string): NamedInstance {
   return { deployment, id, name: instanceName(deployment, id) };
 }

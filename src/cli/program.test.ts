@@ -128,12 +128,19 @@ describe('the program', () => {
     ]);
   });
 
-  it('completes every command and its flags', async () => {
+  it('prints a completion script for each shell, which asks this program for the words', async () => {
     for (const shell of ['bash', 'zsh', 'fish']) {
       const { session: opened, written } = session();
       await runProgram(COMMANDS, ['completion', shell], opened);
-      for (const { name } of COMMANDS) expect(written.join('')).toContain(name);
-      expect(written.join('')).toContain(shell === 'fish' ? '-l allow-removal' : '--allow-removal');
+      expect(written.join('')).toContain('command berth __complete -- ');
     }
+  });
+
+  it('names each command and program once on its first page', async () => {
+    const { session: opened, written } = session();
+    await runProgram(COMMANDS, ['--help'], opened);
+    const [page = ''] = written.join('').split('\nVariables\n');
+    const words = [...page.matchAll(/^ {4}([a-z-]+) /gm)].map(([, word]) => word);
+    expect(words.toSorted()).toEqual([...COMMANDS.map(({ name }) => name), 'agent'].toSorted());
   });
 });

@@ -2,6 +2,7 @@ import { textsIn } from '../core/model/values.ts';
 import { Command, CommanderError, Option as CommanderOption } from 'commander';
 import { nearest } from '../core/schema/nearest.ts';
 import type { CommandBody, CommandEntry, Input, Option } from './command.ts';
+import { COMPLETE } from './completion/protocol.ts';
 import { OptionValues } from './option-values.ts';
 import { EXIT } from './exit-code.ts';
 import { usage } from './failure.ts';
@@ -41,6 +42,8 @@ export async function runProgram(
   if (first === undefined || first === '--help' || first === '-h' || first === 'help') {
     return help(commands, first === 'help' ? rest : [], session);
   }
+  if (first === COMPLETE)
+    return (await import('./completion/answer.ts')).answerCompletion(commands, rest, session);
   if (first === '--version' || first === '-V') return runProgram(commands, ['version', ...rest], session);
   const entry = commands.find((command) => command.name === first);
   if (entry === undefined) throw unknownCommand(commands, first);

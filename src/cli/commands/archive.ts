@@ -6,7 +6,11 @@ import { diffLines } from '../plan-view.ts';
 import { listVersions, versions } from '../versions.ts';
 import { wholeNumber } from './run.ts';
 
-const NAME = { term: '<name>', description: 'The deployment; also one that was deleted.' } as const;
+const NAME = {
+  term: '<name>',
+  description: 'The deployment; also one that was deleted.',
+  names: 'deployments',
+} as const;
 
 export const archive: CommandBody = {
   description: [

@@ -18,7 +18,7 @@ import { resourceOf } from '../resources/index.ts';
 import { timeoutOf, waitUntilHealthy } from '../waiting.ts';
 import { WAIT_OPTIONS } from './apply.ts';
 
-const ID: Parameter = { term: '<id>', description: 'As listed by berth backup list.' };
+const ID: Parameter = { term: '<id>', description: 'As listed by berth backup list.', names: 'backups' };
 
 const create: Subcommand = {
   name: 'create',
@@ -26,7 +26,7 @@ const create: Subcommand = {
   description: [
     'Keeps a copy of the configuration of a deployment as it is now, with its history. No bytes of volumes are read, and secrets are in it as references only.',
   ],
-  parameters: [{ term: '<deployment>', description: 'The deployment.' }],
+  parameters: [{ term: '<deployment>', description: 'The deployment.', names: 'deployments' }],
   options: [OUTPUT_OPTION, ...REMOTE_OPTIONS],
   examples: [{ line: 'berth backup create web', what: 'before a risky change' }],
   run: async (session, { parameters: [deploymentName = ''], options }) => {

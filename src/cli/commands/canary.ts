@@ -20,7 +20,7 @@ import { watched } from '../watching.ts';
 import { WAIT_OPTIONS } from './apply.ts';
 import { wholeNumber } from './run.ts';
 
-const NAME: Parameter = { term: '<name>', description: 'The deployment.' };
+const NAME: Parameter = { term: '<name>', description: 'The deployment.', names: 'deployments' };
 const READ = 'GET /api/v1/deployments/{name}/canary';
 
 export function canaryText(

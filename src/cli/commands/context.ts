@@ -37,7 +37,7 @@ export const context: CommandBody = {
       name: 'use',
       summary: 'Make a context the current one',
       description: ['Makes a remembered control plane the one that commands talk to.'],
-      parameters: [{ term: '<name>', description: 'As listed by berth context list.' }],
+      parameters: [{ term: '<name>', description: 'As listed by berth context list.', names: 'contexts' }],
       examples: [{ line: 'berth context use staging', what: 'talk to staging from now on' }],
       run: async ({ terminal, environment }, { parameters: [name = ''] }) => {
         const file = readContexts(environment);
@@ -55,7 +55,7 @@ export const context: CommandBody = {
       description: [
         'Forgets a control plane and its token. The token itself stays good until it expires or is revoked: berth token revoke.',
       ],
-      parameters: [{ term: '<name>', description: 'As listed by berth context list.' }],
+      parameters: [{ term: '<name>', description: 'As listed by berth context list.', names: 'contexts' }],
       examples: [{ line: 'berth context remove staging', what: 'forget staging' }],
       run: async ({ terminal, environment }, { parameters: [name = ''] }) => {
         const file = readContexts(environment);

@@ -22,8 +22,8 @@ export const cp: CommandBody = {
     'Links stay links; those that lead out of what is copied are left out, and so are devices.',
   ],
   parameters: [
-    { term: '<from>', description: 'What is copied.' },
-    { term: '<to>', description: 'Where to.' },
+    { term: '<from>', description: 'What is copied.', names: 'files' },
+    { term: '<to>', description: 'Where to.', names: 'files' },
   ],
   options: [
     {

@@ -35,7 +35,11 @@ export const remove: CommandBody = {
   ],
   parameters: [
     { term: '<kind>', description: `One of: ${DELETABLE.join(', ')}.`, values: DELETABLE },
-    { term: '[name...]', description: 'One or more names; ids of tokens and backups, paths of secrets.' },
+    {
+      term: '[name...]',
+      description: 'One or more names; ids of tokens and backups, paths of secrets.',
+      names: 'kind',
+    },
   ],
   options: [...PLAN_OPTIONS, YES_OPTION, ...REMOTE_OPTIONS],
   examples: [

@@ -48,6 +48,7 @@ export const describe: CommandBody = {
       term: '<name>',
       description:
         'Which one. An instance: its id, the deployment and the end of the id (web-k3n9x2af), or its place, oldest first (web-3).',
+      names: 'kind',
     },
   ],
   options: [OUTPUT_OPTION, ...REMOTE_OPTIONS],

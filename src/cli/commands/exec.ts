@@ -7,6 +7,7 @@ import { textOf } from '../fields.ts';
 import type { Session } from '../session.ts';
 import { spanText } from '../table.ts';
 import { timeoutOf } from '../waiting.ts';
+import { instanceIdIn } from '../instances.ts';
 
 /** The control plane gives the agent a moment beyond the timeout. */
 const ANSWER_GRACE_MS = 15_000;
@@ -26,9 +27,13 @@ export const exec: CommandBody = {
     'Flags of this command come before the command that is run; everything from its first word on, or after --, belongs to it.',
     'Ctrl-C interrupts the command, and a second one ends the connection. A connection that ends takes its command with it, unless it was left by the keys for that.',
   ],
-  parameters: [{ term: '<name>', description: 'The deployment.' }],
+  parameters: [{ term: '<name>', description: 'The deployment.', names: 'deployments' }],
   options: [
-    { flags: '--instance <id>', description: 'In this instance. Default: the first one that runs.' },
+    {
+      flags: '--instance <id>',
+      description: 'In this instance. Default: the first one that runs.',
+      names: 'instances',
+    },
     { flags: '-i, --stdin', description: 'Give it standard input.' },
     { flags: '-t, --tty', description: 'Give it a terminal. Usually together with -i: -it.' },
     {
@@ -59,7 +64,8 @@ export const exec: CommandBody = {
     const isJoined = options.flag('stdin') || options.flag('tty');
     const timeoutMs =
       isJoined && options.text('timeout') === undefined ? undefined : timeoutOf(options, DEFAULT_TIMEOUT);
-    const asked: Asked = { name, command, instance: options.text('instance'), timeoutMs };
+    const instance = await instanceIdIn(session.client(options), name, options.text('instance'));
+    const asked: Asked = { name, command, instance, timeoutMs };
     try {
       return await join(session, input, asked);
     } catch (error) {

@@ -20,16 +20,22 @@ export const explain: CommandBody = {
       term: '<what>',
       description:
         'A deployment, or a code such as image_not_found. A word with an underscore is a code; deployments have none.',
+      names: 'deployments',
     },
   ],
   options: [
-    { flags: '--node <node>', description: 'Only this node, with every filter, passed or not.' },
+    {
+      flags: '--node <node>',
+      description: 'Only this node, with every filter, passed or not.',
+      names: 'nodes',
+    },
     { flags: '--failed', description: 'Only nodes that refuse.' },
     { flags: '--all', description: 'Every node, however many there are, not only the first page.' },
     {
       flags: '--from <name>',
       description:
         'Instead: may this deployment or job (or ingress) connect to it, by which rule, and on which way from node to node?',
+      names: 'deployments',
     },
     OUTPUT_OPTION,
     ...REMOTE_OPTIONS,

@@ -22,7 +22,11 @@ export const get: CommandBody = {
       description: `One of: ${RESOURCES.map((resource) => resource.name).join(', ')}. Singular and short forms (deploy, no) work too.`,
       values: RESOURCES.map((resource) => resource.name),
     },
-    { term: '[name]', description: 'Only this one. Secrets are named by path: deployments/web.' },
+    {
+      term: '[name]',
+      description: 'Only this one. Secrets are named by path: deployments/web.',
+      names: 'owner',
+    },
   ],
   options: [
     OUTPUT_OPTION,

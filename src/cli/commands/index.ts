@@ -32,12 +32,6 @@ export const COMMANDS: readonly CommandEntry[] = [
     summary: 'Make an archive for a bug report, without credentials',
     load: async () => (await import('./debug.ts')).debug,
   },
-  {
-    name: 'server',
-    group: 'Start',
-    summary: 'Read the log of a control plane (berth server --help: run one)',
-    load: async () => (await import('./server.ts')).server,
-  },
 
   {
     name: 'run',
@@ -238,12 +232,19 @@ export const COMMANDS: readonly CommandEntry[] = [
     name: 'completion',
     group: 'More',
     summary: 'Print the completion script of a shell',
-    load: async () => (await import('./completion.ts')).completion(() => COMMANDS),
+    load: async () => (await import('./completion.ts')).completion,
   },
   {
     name: 'version',
     group: 'More',
     summary: 'Print the versions of this program and of the control plane',
     load: async () => (await import('./version.ts')).version,
+  },
+
+  {
+    name: 'server',
+    group: 'Programs',
+    summary: 'Run the control plane, or read its log (berth server --help)',
+    load: async () => (await import('./server.ts')).server,
   },
 ];

@@ -10,6 +10,7 @@ import type { Session } from '../session.ts';
 const INSTANCE: Parameter = {
   term: '<instance>',
   description: 'Its id, or the deployment and the end of the id: web-k3n9x2af (berth get instances).',
+  names: 'instances',
 };
 
 /** Told to its agent at once; what becomes of it is in its events. */

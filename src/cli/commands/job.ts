@@ -9,7 +9,7 @@ import { streamedLines } from '../log-source.ts';
 import { timeoutOf } from '../waiting.ts';
 import { wholeNumber } from './run.ts';
 
-const NAME = { term: '<name>', description: 'The job.' } as const;
+const NAME = { term: '<name>', description: 'The job.', names: 'jobs' } as const;
 
 const list = listCommand('jobs', {
   summary: 'List jobs',

@@ -21,7 +21,11 @@ export const login: CommandBody = {
   ],
   options: [
     { flags: '--server <url>', description: 'Address of the control plane, e.g. https://berth.example.com.' },
-    { flags: '--name <context>', description: 'Name to remember it by. Default: the host of the address.' },
+    {
+      flags: '--name <context>',
+      description: 'Name to remember it by. Default: the host of the address.',
+      names: 'contexts',
+    },
     { flags: '--tenant <tenant>', description: 'Tenant to act for by default; only for platform tokens.' },
     {
       flags: '--ca-file <file>',

@@ -3,12 +3,13 @@ import { MAX_TAIL } from '../../core/operations/queries.ts';
 import { EXIT } from '../exit-code.ts';
 import { logLines } from '../log-source.ts';
 import { wholeNumber } from './run.ts';
+import { instanceIdIn } from '../instances.ts';
 
 export const logs: CommandBody = {
   description: [
     'Prints what the instances of a deployment write to standard output and standard error. With several instances each line starts with the end of the id of its instance. Control characters are not passed on to your terminal. A node keeps the last 20 to 30 MB of each container; when lines were overwritten before you read them, that is said in their place.',
   ],
-  parameters: [{ term: '<name>', description: 'The deployment.' }],
+  parameters: [{ term: '<name>', description: 'The deployment.', names: 'deployments' }],
   options: [
     {
       flags: '-f, --follow',
@@ -26,7 +27,11 @@ export const logs: CommandBody = {
       flags: '--grep <text>',
       description: 'Only lines that hold this text, of all that is kept unless --tail or --since says less.',
     },
-    { flags: '--instance <id>', description: 'Only this instance (berth get instances NAME).' },
+    {
+      flags: '--instance <id>',
+      description: 'Only this instance (berth get instances NAME).',
+      names: 'instances',
+    },
     ...REMOTE_OPTIONS,
   ],
   examples: [
@@ -37,7 +42,7 @@ export const logs: CommandBody = {
   run: async (session, { parameters: [name = ''], options }) => {
     const client = session.client(options);
     const tail = options.text('tail');
-    const instance = options.text('instance');
+    const instance = await instanceIdIn(client, name, options.text('instance'));
     const since = options.text('since');
     const previous = options.flag('previous');
     const wanted = options.text('grep');

@@ -13,7 +13,7 @@ import { deleteCommand, getCommand, listCommand, printMade } from '../record-com
 import { outputFormat } from '../output.ts';
 import { showNetwork } from './network-show.ts';
 
-const NAME: Parameter = { term: '<name>', description: 'The network.' };
+const NAME: Parameter = { term: '<name>', description: 'The network.', names: 'networks' };
 
 function labelsOf(pairs: readonly string[]): Readonly<Record<string, string>> {
   return Object.fromEntries(
@@ -33,7 +33,11 @@ const create: Subcommand = {
   ],
   parameters: [{ term: '<name>', description: 'Unique in the tenant.' }],
   options: [
-    { flags: '--node <name>', description: 'The node. Default: the only one that is available.' },
+    {
+      flags: '--node <name>',
+      description: 'The node. Default: the only one that is available.',
+      names: 'nodes',
+    },
     { flags: '--internal', description: 'Without a route out.' },
     { flags: '--label <key=value>', description: 'Written onto it. May be repeated.', repeatable: true },
     OUTPUT_OPTION,

@@ -14,7 +14,7 @@ export const cleanCommand: Subcommand = {
     'Removes the images of a node that Berth pulled there and that nobody needs: none that a container was made from, that is assigned to the node, that a deployment or job of the tenant names or may be rolled back to, that was on the machine before or that somebody named otherwise. What stays is listed with the reason.',
     'Nodes do this by themselves when the disk of the engine is 80 % full, and with what was unused for 30 days (--clean-disk and --clean-unused of berth agent). Every removal is told by an event, node.cleaned.',
   ],
-  parameters: [{ term: '<name>', description: 'The node.' }],
+  parameters: [{ term: '<name>', description: 'The node.', names: 'nodes' }],
   options: [
     { flags: '--dry-run', description: 'Say what would be removed and what would stay; change nothing.' },
     OUTPUT_OPTION,

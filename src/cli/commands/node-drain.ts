@@ -106,7 +106,7 @@ export const drainCommand: Subcommand = {
     'Keeps new instances away from the node and moves those on it elsewhere, one healthy replacement at a time. Where the quota has no room for both, or it writes to a volume, the old one stops first. What cannot move is listed with the reason and keeps running.',
     'With --dry-run nothing is changed: it says what would move, where to and how, and what would stay. With --wait it ends when the node is empty. Both end with status 4 when anything is left.',
   ],
-  parameters: [{ term: '<name>', description: 'The node.' }],
+  parameters: [{ term: '<name>', description: 'The node.', names: 'nodes' }],
   options: [
     { flags: '--dry-run', description: 'Say what would move and what would stay; change nothing.' },
     { flags: '--wait', description: 'End when nothing is left on the node.' },

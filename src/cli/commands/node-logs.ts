@@ -9,7 +9,7 @@ export const logsCommand: Subcommand = {
     'Prints the last lines that the agent of a node logged (500 lines, 128 KiB in its memory), for administrators of its tenant. With --level debug the level is raised for this reader alone, until the time is over or you leave. Credentials are redacted, and who read is in the audit.',
     'What containers print is another thing: berth logs.',
   ],
-  parameters: [{ term: '<name>', description: 'The node.' }],
+  parameters: [{ term: '<name>', description: 'The node.', names: 'nodes' }],
   options: [...OWN_LOG_OPTIONS, ...REMOTE_OPTIONS],
   examples: [
     { line: 'berth node logs berlin-1 --follow --level debug', what: 'every step that its agent takes' },

@@ -17,7 +17,7 @@ import { cleanCommand } from './node-clean.ts';
 import { drainCommand } from './node-drain.ts';
 import { logsCommand } from './node-logs.ts';
 
-const NAME: Parameter = { term: '<name>', description: 'The node.' };
+const NAME: Parameter = { term: '<name>', description: 'The node.', names: 'nodes' };
 
 function modeCommand(
   name: 'cordon' | 'uncordon',

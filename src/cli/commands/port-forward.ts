@@ -7,6 +7,7 @@ import { EXIT } from '../exit-code.ts';
 import { messageOf } from '../../core/model/values.ts';
 import { Failure, Refused, usage } from '../failure.ts';
 import type { Session } from '../session.ts';
+import { instanceIdIn } from '../instances.ts';
 
 const MAX_CONNECTIONS = 64;
 
@@ -16,11 +17,15 @@ export const portForward: CommandBody = {
     'The program in the instance has to listen at an address that is reached from outside of it, not at 127.0.0.1 alone.',
   ],
   parameters: [
-    { term: '<name>', description: 'The deployment.' },
+    { term: '<name>', description: 'The deployment.', names: 'deployments' },
     { term: '<ports...>', description: '[LOCAL:]REMOTE. LOCAL 0 takes any free port.' },
   ],
   options: [
-    { flags: '--instance <id>', description: 'To this instance. Default: the first one that runs.' },
+    {
+      flags: '--instance <id>',
+      description: 'To this instance. Default: the first one that runs.',
+      names: 'instances',
+    },
     { flags: '--address <address>', description: 'Where to listen.', default: '127.0.0.1' },
     ...REMOTE_OPTIONS,
   ],
@@ -35,7 +40,7 @@ export const portForward: CommandBody = {
     // Rather than at the first connection.
     await client.list('GET /api/v1/deployments/{name}/instances', named(name));
     const address = options.text('address') ?? '127.0.0.1';
-    const instance = options.text('instance');
+    const instance = await instanceIdIn(client, name, options.text('instance'));
     const { createServer } = await import('node:net');
     const servers: Server[] = [];
     try {

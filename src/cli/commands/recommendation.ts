@@ -84,7 +84,7 @@ const apply: Subcommand = {
   description: [
     'Sets the number of copies or the size of the volume as recommended, or as the options say instead. Applying one about copies also gives up those that failed, so that others take their place. One that only a person may carry out, such as deleting a volume, is refused.',
   ],
-  parameters: [{ term: '<id>', description: 'Of berth recommendation list.' }],
+  parameters: [{ term: '<id>', description: 'Of berth recommendation list.', names: 'recommendations' }],
   options: [
     { flags: '--replicas <n>', description: 'This number of copies instead of the recommended one.' },
     { flags: '--size <amount>', description: 'This size instead of the recommended one, e.g. 20Gi.' },

@@ -9,6 +9,7 @@ import { timeoutOf, waitUntilHealthy } from '../waiting.ts';
 import { watched } from '../watching.ts';
 import { WAIT_OPTIONS } from './apply.ts';
 import { order } from './instance-orders.ts';
+import { instanceIdIn } from '../instances.ts';
 
 export const restart: CommandBody = {
   description: [
@@ -17,14 +18,23 @@ export const restart: CommandBody = {
     'berth restart instance ID makes the container of one instance anew in its place, at once and without waiting for another one; --instance replaces one without a gap.',
   ],
   parameters: [
-    { term: '<name>', description: 'The deployment; or the word instance, and then which one.' },
+    {
+      term: '<name>',
+      description: 'The deployment; or the word instance, and then which one.',
+      names: 'deployments',
+    },
     {
       term: '[instance]',
       description: 'After the word instance: its id, or the deployment and the end of it.',
+      names: 'instances',
     },
   ],
   options: [
-    { flags: '--instance <id>', description: 'This instance alone; berth get instances lists them.' },
+    {
+      flags: '--instance <id>',
+      description: 'This instance alone; berth get instances lists them.',
+      names: 'instances',
+    },
     ...WAIT_OPTIONS,
     ...REMOTE_OPTIONS,
   ],
@@ -41,7 +51,7 @@ export const restart: CommandBody = {
     }
     const timeoutMs = timeoutOf(options);
     const client = session.client(options);
-    const instance = options.text('instance');
+    const instance = await instanceIdIn(client, name, options.text('instance'));
     const before = (await idsOf(client, name)).filter((id) => instance === undefined || id === instance);
     const ordered = await client.record('POST /api/v1/deployments/{name}/restart', {
       ...named(name),

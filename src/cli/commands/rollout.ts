@@ -12,7 +12,7 @@ import { timeoutOf, waitUntilHealthy } from '../waiting.ts';
 import { TIMEOUT_OPTION, WAIT_OPTIONS } from './apply.ts';
 import { wholeNumber } from './run.ts';
 
-const NAME = { term: '<name>', description: 'The deployment.' } as const;
+const NAME = { term: '<name>', description: 'The deployment.', names: 'deployments' } as const;
 
 /** The version before the newest one that has another configuration; what is deleted cannot be gone back to. */
 export function previousVersion(found: readonly Archive[]): number | undefined {

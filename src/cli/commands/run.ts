@@ -56,7 +56,11 @@ export const run: CommandBody = {
       description:
         'Shell command inside the container that ends with 0 when it is healthy. Default: none, and an instance counts as healthy while it runs.',
     },
-    { flags: '--node <node>', description: 'Place it on this node. Default: the scheduler chooses.' },
+    {
+      flags: '--node <node>',
+      description: 'Place it on this node. Default: the scheduler chooses.',
+      names: 'nodes',
+    },
     { flags: '--dry-run', description: 'Show the plan; store nothing. Ends with 5: something would change.' },
     ...WAIT_OPTIONS,
     ...REMOTE_OPTIONS,

@@ -13,7 +13,7 @@ export const scale: CommandBody = {
     'Sets the number of instances of a deployment, and waits until they are healthy. 0 stops it without deleting it.',
   ],
   parameters: [
-    { term: '<name>', description: 'The deployment.' },
+    { term: '<name>', description: 'The deployment.', names: 'deployments' },
     { term: '<replicas>', description: 'How many instances.' },
   ],
   options: [...PLAN_OPTIONS, ...WAIT_OPTIONS, ...REMOTE_OPTIONS],

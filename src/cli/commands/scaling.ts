@@ -15,7 +15,7 @@ import type { ScalingPolicy } from '../records.ts';
 import type { Session } from '../session.ts';
 import { wholeNumber } from './run.ts';
 
-const NAME: Parameter = { term: '<name>', description: 'The deployment.' };
+const NAME: Parameter = { term: '<name>', description: 'The deployment.', names: 'deployments' };
 
 export function policyText(policy: Omit<ScalingPolicy, 'status'>): string {
   const bounds = `${textOf(policy.minReplicas)} to ${textOf(policy.maxReplicas)} instances`;

@@ -105,10 +105,10 @@ export const hooksCommand: Subcommand = {
     'A credential may name jobs of the tenant: apply makes the new values valid beside the old ones and runs before promote, once every container holds both; revoke takes the old ones away and runs before retire. Each job reads the credential by a secrets entry of its own, and its container receives the new values as NAME_key and the old ones as NAME_key_PREVIOUS.',
     'The hooks that are named replace those that are stored; without a flag they are shown. A hook may be run more than once for the same values, so it must be able to.',
   ],
-  parameters: [{ term: '<path>', description: 'NAMESPACE/NAME, e.g. resources/db.' }],
+  parameters: [{ term: '<path>', description: 'NAMESPACE/NAME, e.g. resources/db.', names: 'secrets' }],
   options: [
-    { flags: '--apply <job>', description: 'The job that makes the new values valid.' },
-    { flags: '--revoke <job>', description: 'The job that takes the old values away.' },
+    { flags: '--apply <job>', description: 'The job that makes the new values valid.', names: 'jobs' },
+    { flags: '--revoke <job>', description: 'The job that takes the old values away.', names: 'jobs' },
     { flags: '--none', description: 'No hooks any more.' },
     OUTPUT_OPTION,
     ...REMOTE_OPTIONS,

@@ -25,6 +25,7 @@ import { hooksCommand, rotateCredential } from './secret-credential.ts';
 const PATH = {
   term: '<path>',
   description: 'NAMESPACE/NAME, e.g. deployments/web or resources/db.',
+  names: 'secrets',
 } as const;
 
 const MATERIAL_OPTIONS = [
@@ -207,6 +208,7 @@ const consumers: Subcommand = {
     {
       term: '<name>',
       description: 'The name after the namespace: db for resources/db. The whole path works too.',
+      names: 'secrets',
     },
   ],
   options: [OUTPUT_OPTION, ...REMOTE_OPTIONS],
@@ -241,7 +243,11 @@ const rotate: Subcommand = {
     'Without --phase the next phase in order is taken. With stage, new values may be given as for berth secret write; without, the control plane makes new ones, or takes the newest version of a credential that is managed elsewhere.',
   ],
   parameters: [
-    { term: '<path-or-deployment>', description: 'NAMESPACE/NAME of a credential, or a deployment.' },
+    {
+      term: '<path-or-deployment>',
+      description: 'NAMESPACE/NAME of a credential, or a deployment.',
+      names: 'secrets',
+    },
   ],
   options: [
     {

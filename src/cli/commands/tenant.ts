@@ -12,7 +12,7 @@ import { wholeNumber } from './run.ts';
 import { imagePolicyCommand } from './tenant-image-policy.ts';
 import { quotaCommand } from './tenant-quota.ts';
 
-const SLUG: Parameter = { term: '<tenant>', description: 'Slug or UUID of the tenant.' };
+const SLUG: Parameter = { term: '<tenant>', description: 'Slug or UUID of the tenant.', names: 'tenants' };
 const CONTEXT = REMOTE_OPTIONS.slice(0, 1);
 
 export const tenant: CommandBody = {

@@ -72,7 +72,7 @@ export const token: CommandBody = {
       name: 'revoke',
       summary: 'End a token at once',
       description: ['Revokes a token by its id. Connections that use it are cut within a second.'],
-      parameters: [{ term: '<id>', description: 'As listed by berth token list.' }],
+      parameters: [{ term: '<id>', description: 'As listed by berth token list.', names: 'tokens' }],
       options: REMOTE_OPTIONS,
       examples: [{ line: 'berth token revoke token01jd…', what: 'when it leaked, or is no longer needed' }],
       run: async (session, { parameters: [id = ''], options }) => {

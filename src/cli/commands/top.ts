@@ -35,7 +35,7 @@ export const top: CommandBody = {
       description: `${WHAT.join(', ')}, or the name of a deployment. Default: deployments.`,
       values: WHAT,
     },
-    { term: '[name]', description: 'With --since: one deployment, or one node.' },
+    { term: '[name]', description: 'With --since: one deployment, or one node.', names: 'kind' },
   ],
   options: [
     { flags: '--interval <duration>', description: 'How often it is drawn.', default: '3s' },

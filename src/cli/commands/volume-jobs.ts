@@ -153,7 +153,7 @@ async function take(
   return code;
 }
 
-const SAVED: Parameter = { term: '<name>', description: 'The volume, by name.' };
+const SAVED: Parameter = { term: '<name>', description: 'The volume, by name.', names: 'volumes' };
 
 export const backupJobCommand: Subcommand = {
   name: 'backup-job',
@@ -175,6 +175,7 @@ export const backupJobCommand: Subcommand = {
       flags: '--before <deployment>',
       description:
         'Run the command after -- in an instance of it first; when that fails, the run has failed.',
+      names: 'deployments',
     },
     { flags: '--before-timeout <duration>', description: 'Of that command, 1h at most. Default: 10m.' },
     { flags: '--keep-daily <n>', description: 'Days of which the last snapshot is kept.', default: '7' },
@@ -232,9 +233,13 @@ export const restoreJobCommand: Subcommand = {
     'Makes a job that restores a snapshot of another volume into this one, and waits for its end. Nothing is restored over what is there: a volume with files is refused. With --size and --class the volume is made first.',
     'The job mounts the volume for writing. Delete it when it is done, and what is to use the volume can mount it.',
   ],
-  parameters: [{ term: '<name>', description: 'The volume to restore into, by name.' }],
+  parameters: [{ term: '<name>', description: 'The volume to restore into, by name.', names: 'volumes' }],
   options: [
-    { flags: '--from <volume>', description: 'The volume that was saved; it need not exist any more.' },
+    {
+      flags: '--from <volume>',
+      description: 'The volume that was saved; it need not exist any more.',
+      names: 'volumes',
+    },
     { flags: '--snapshot <id>', description: 'This snapshot.', default: 'latest' },
     ...REPOSITORY_OPTIONS,
     {
@@ -304,7 +309,7 @@ export const drillJobCommand: Subcommand = {
     'The check is run as root in the folder that was saved. The image needs restic, sh and what the check needs; the machine, room for what is restored.',
   ],
   parameters: [
-    { term: '<name>', description: 'The volume that was saved, by name.' },
+    { term: '<name>', description: 'The volume that was saved, by name.', names: 'volumes' },
     { term: '[command...]', description: 'After --: the check.' },
   ],
   options: [...REPOSITORY_OPTIONS, PATH, scheduleOption('0 5 * * 0'), ...WRITE_OPTIONS],

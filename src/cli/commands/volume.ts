@@ -23,8 +23,8 @@ import { timeoutOf } from '../waiting.ts';
 import { wholeNumber } from './run.ts';
 import { backupJobCommand, drillJobCommand, restoreJobCommand } from './volume-jobs.ts';
 
-const NAME: Parameter = { term: '<name>', description: 'The volume, by name or id.' };
-const NODE: Parameter = { term: '<node>', description: 'The node of the copy.' };
+const NAME: Parameter = { term: '<name>', description: 'The volume, by name or id.', names: 'volumes' };
+const NODE: Parameter = { term: '<node>', description: 'The node of the copy.', names: 'nodes' };
 
 function bodyOf(name: string, options: OptionValues): Readonly<Record<string, unknown>> {
   const kind = options.text('class');
@@ -71,7 +71,11 @@ const create: Subcommand = {
       flags: '--replicas <n>',
       description: 'Copies beside the primary, each on a node of its own. Default: none.',
     },
-    { flags: '--node <name>', description: 'Node of the primary. Default: the least loaded one.' },
+    {
+      flags: '--node <name>',
+      description: 'Node of the primary. Default: the least loaded one.',
+      names: 'nodes',
+    },
     { flags: '--host-path <path>', description: 'Directory of the machine; type bind only.' },
     { flags: '--no-wait', description: 'End as soon as it is stored.' },
     { flags: '--timeout <duration>', description: 'How long to wait until it is ready.', default: '5m' },
@@ -212,7 +216,7 @@ const promote: Subcommand = {
   description: [
     'Moves the primary of a replicated volume as planned, without loss: its image is fetched there, what mounts it stops, the last copy is made, and the other node takes over; what mounts it starts there. If the last copy is not made in time everything stays where it was, and the command says so and ends with status 4.',
   ],
-  parameters: [NAME, { term: '<node>', description: 'The node that takes over.' }],
+  parameters: [NAME, { term: '<node>', description: 'The node that takes over.', names: 'nodes' }],
   options: [
     { flags: '--no-wait', description: 'End as soon as the move has begun.' },
     { flags: '--timeout <duration>', description: 'How long to wait for it.', default: '5m' },

@@ -14,7 +14,7 @@ import { deleteCommand, getCommand, listCommand, printFound, printMade } from '.
 import type { DeadLetter } from '../records.ts';
 import { ageOf, field } from '../resources/resource.ts';
 
-const NAME: Parameter = { term: '<name>', description: 'The webhook.' };
+const NAME: Parameter = { term: '<name>', description: 'The webhook.', names: 'webhooks' };
 
 const create: Subcommand = {
   name: 'create',
@@ -28,6 +28,7 @@ const create: Subcommand = {
     {
       flags: '--signing-key <path>',
       description: 'The secret with the signing key: namespace/name, or namespace/name#key.',
+      names: 'secrets',
     },
     {
       flags: '--kind <kind>',

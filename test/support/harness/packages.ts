@@ -14,6 +14,7 @@ const PACKAGES = {
   'docker-compose': '/usr/bin/docker-compose',
   e2fsprogs: '/usr/sbin/mkfs.ext4',
   faketime: '/usr/bin/faketime',
+  fish: '/usr/bin/fish',
   haproxy: '/usr/sbin/haproxy',
   iperf3: '/usr/bin/iperf3',
   iproute2: '/usr/sbin/ip',
@@ -41,6 +42,7 @@ const PACKAGES = {
   'wireguard-go': '/usr/bin/wireguard-go',
   'wireguard-tools': '/usr/bin/wg',
   xfsprogs: '/usr/sbin/mkfs.xfs',
+  zsh: '/usr/bin/zsh',
 } as const;
 
 export type TestPackage = keyof typeof PACKAGES;
