@@ -1,3 +1,4 @@
+import type { Expression } from './formats/expression.ts';
 import type { OptionValues } from './option-values.ts';
 import type { Session } from './session.ts';
 
@@ -97,11 +98,13 @@ export const REMOTE_OPTIONS: readonly Option[] = [
 ];
 
 export const OUTPUT_FORMATS = ['table', 'wide', 'json', 'yaml', 'name'] as const;
-export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
+/** For programs: all that there is, or what an expression takes of it. */
+export type WholeFormat = 'json' | 'yaml' | Expression;
+export type OutputFormat = (typeof OUTPUT_FORMATS)[number] | WholeFormat;
 
 export const OUTPUT_OPTION: Option = {
   flags: '-o, --output <format>',
-  description: `How to print: ${OUTPUT_FORMATS.join(', ')}. json and yaml are the control plane's own fields, for scripts.`,
+  description: `How to print: ${OUTPUT_FORMATS.join(', ')}, jsonpath=PATH or template=TEXT. json and yaml are the control plane's own fields, for scripts; jsonpath prints some of them ('[*].name', '.status.phase'), template a line of text for each record ('{{.name}} {{.status.phase}}').`,
   default: 'table',
   values: OUTPUT_FORMATS,
 };

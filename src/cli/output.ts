@@ -1,7 +1,9 @@
 import { nearest } from '../core/schema/nearest.ts';
-import { OUTPUT_FORMATS, type OutputFormat } from './command.ts';
+import { OUTPUT_FORMATS, type OutputFormat, type WholeFormat } from './command.ts';
 import type { OptionValues } from './option-values.ts';
 import { usage } from './failure.ts';
+import { EXPRESSION_FORMATS, expressionOf } from './formats/expression.ts';
+import { printable } from './style.ts';
 import { tableText } from './table.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -21,17 +23,26 @@ export interface Listing<T = object> {
 
 export function outputFormat(options: OptionValues): OutputFormat {
   const text = options.text('output') ?? 'table';
-  const format = OUTPUT_FORMATS.find((one) => one === text);
+  const format = OUTPUT_FORMATS.find((one) => one === text) ?? expressionOf(text);
   if (format !== undefined) return format;
   const near = nearest(text, OUTPUT_FORMATS);
   throw usage(`unknown output format ${text}${near === undefined ? '' : `; did you mean ${near}?`}`, [
-    `-o takes: ${OUTPUT_FORMATS.join(', ')}`,
+    `-o takes: ${[...OUTPUT_FORMATS, ...EXPRESSION_FORMATS].join(', ')}`,
   ]);
 }
 
+export function isWhole(format: OutputFormat): format is WholeFormat {
+  return typeof format === 'object' || format === 'json' || format === 'yaml';
+}
+
 /** Fields as the control plane sent them, for programs. */
-export async function structuredText(format: 'json' | 'yaml', value: unknown): Promise<string> {
+export async function structuredText(format: WholeFormat, value: unknown): Promise<string> {
   if (format === 'json') return `${JSON.stringify(value, null, 2)}\n`;
+  if (format !== 'yaml')
+    return format
+      .lines(value)
+      .map((line) => `${line}\n`)
+      .join('');
   const { stringify } = await import('yaml');
   return stringify(value, { lineWidth: 0 });
 }
@@ -59,11 +70,11 @@ export async function printList<T>(
   format: OutputFormat,
   now: number,
 ): Promise<void> {
+  if (isWhole(format)) {
+    printText(terminal, await structuredText(format, records));
+    return;
+  }
   switch (format) {
-    case 'json':
-    case 'yaml':
-      terminal.out(await structuredText(format, records));
-      return;
     case 'name':
       for (const record of records) terminal.out(`${listing.nameOf(record)}\n`);
       return;
@@ -74,10 +85,19 @@ export async function printList<T>(
 }
 
 /** Whole, for programs; false: a person asked, and is to be told in another form. */
-export async function printWhole(terminal: Terminal, format: string, record: unknown): Promise<boolean> {
-  if (format !== 'json' && format !== 'yaml') return false;
-  terminal.out(await structuredText(format, record));
+export async function printWhole(
+  terminal: Terminal,
+  format: OutputFormat,
+  record: unknown,
+): Promise<boolean> {
+  if (!isWhole(format)) return false;
+  printText(terminal, await structuredText(format, record));
   return true;
+}
+
+/** As it is for a program; for a terminal without what would steer it. */
+function printText(terminal: Terminal, text: string): void {
+  terminal.out(terminal.live ? printable(text) : text);
 }
 
 /** One record: whole for programs, as a row for people. */

@@ -11,7 +11,7 @@ import { EXIT, type ExitCode } from '../exit-code.ts';
 import { usage } from '../failure.ts';
 import { textOf } from '../fields.ts';
 import { readManifests } from '../manifests.ts';
-import { outputFormat, structuredText } from '../output.ts';
+import { outputFormat, printWhole } from '../output.ts';
 import { warningLines } from '../plan-view.ts';
 import type { Canary } from '../records.ts';
 import type { Session } from '../session.ts';
@@ -147,8 +147,8 @@ const status: Subcommand = {
       session.terminal.err(`${name} has no canary${last === '' ? '' : `; ${last}`}\n`);
       return EXIT.refused;
     }
-    if (format === 'json' || format === 'yaml') session.terminal.out(await structuredText(format, canary));
-    else session.terminal.out(`${name}: ${canaryText(canary)}\n`);
+    if (!(await printWhole(session.terminal, format, canary)))
+      session.terminal.out(`${name}: ${canaryText(canary)}\n`);
     return EXIT.ok;
   },
 };

@@ -1,3 +1,4 @@
+import type { OutputFormat } from '../command.ts';
 import { standingOf } from '../../core/contract/instance-standing.ts';
 import { formatBytes } from '../../core/model/quantity.ts';
 import type { Client } from '../client.ts';
@@ -19,7 +20,7 @@ export async function describeInstance(
   session: Session,
   client: Client,
   word: string,
-  format: string,
+  format: OutputFormat,
 ): Promise<number> {
   const { deployment, id, name } = await findInstance(client, word, 'look');
   const params = { params: { name: deployment, instance: id } };

@@ -1,3 +1,4 @@
+import type { OutputFormat } from '../command.ts';
 import { meshStanding } from '../../core/contract/mesh-standing.ts';
 import { type Client, named } from '../client.ts';
 import { indented, printEvents, rows } from '../describing.ts';
@@ -17,7 +18,7 @@ export async function describeNode(
   session: Session,
   client: Client,
   name: string,
-  format: string,
+  format: OutputFormat,
 ): Promise<number> {
   const record = await client.record('GET /api/v1/nodes/{name}', named(name));
   if (await printWhole(session.terminal, format, record)) return EXIT.ok;

@@ -1,3 +1,4 @@
+import type { OutputFormat } from '../command.ts';
 import { formatBytes } from '../../core/model/quantity.ts';
 import type { Client } from '../client.ts';
 import { rows } from '../describing.ts';
@@ -12,7 +13,7 @@ export async function describeTenant(
   session: Session,
   client: Client,
   name: string,
-  format: string,
+  format: OutputFormat,
 ): Promise<number> {
   const record = await client.record('GET /api/v1/tenants/{tenant}', { params: { tenant: name } });
   const { terminal } = session;

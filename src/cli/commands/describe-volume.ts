@@ -1,3 +1,4 @@
+import type { OutputFormat } from '../command.ts';
 import type { Client } from '../client.ts';
 import { indented, printEvents, rows } from '../describing.ts';
 import { EXIT } from '../exit-code.ts';
@@ -13,7 +14,7 @@ export async function describeVolume(
   session: Session,
   client: Client,
   word: string,
-  format: string,
+  format: OutputFormat,
 ): Promise<number> {
   const record = await findVolume(client, word);
   const { terminal } = session;

@@ -3,7 +3,7 @@ import { policyText, scalingStatusText } from './scaling.ts';
 import { boundsText } from '../../core/model/container-defaults.ts';
 import { namesOf } from '../../core/contract/mesh-standing.ts';
 import { type Client, named } from '../client.ts';
-import { type CommandBody, OUTPUT_OPTION, REMOTE_OPTIONS } from '../command.ts';
+import { type CommandBody, OUTPUT_OPTION, REMOTE_OPTIONS, type OutputFormat } from '../command.ts';
 import { indented, printEvents, rows } from '../describing.ts';
 import { EXIT } from '../exit-code.ts';
 import { usage } from '../failure.ts';
@@ -80,7 +80,7 @@ async function describeDeployment(
   session: Session,
   client: Client,
   name: string,
-  format: string,
+  format: OutputFormat,
 ): Promise<number> {
   const record = await client.record('GET /api/v1/deployments/{name}', named(name));
   if (await printWhole(session.terminal, format, record)) return EXIT.ok;
@@ -180,7 +180,12 @@ function nextJobCommand(name: string, state: string): string {
   return state === 'Failed' ? `berth job logs ${name} --previous` : `berth job run ${name}`;
 }
 
-async function describeJob(session: Session, client: Client, name: string, format: string): Promise<number> {
+async function describeJob(
+  session: Session,
+  client: Client,
+  name: string,
+  format: OutputFormat,
+): Promise<number> {
   const record = await client.record('GET /api/v1/jobs/{name}', named(name));
   if (await printWhole(session.terminal, format, record)) return EXIT.ok;
   const { terminal } = session;

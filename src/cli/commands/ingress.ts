@@ -3,7 +3,7 @@ import { confirm, YES_OPTION } from '../confirmation.ts';
 import { EXIT } from '../exit-code.ts';
 import { textOf } from '../fields.ts';
 import type { IngressStatus } from '../ingress-check.ts';
-import { type Listing, listText, outputFormat, structuredText } from '../output.ts';
+import { type Listing, listText, outputFormat, isWhole, printWhole } from '../output.ts';
 
 type Row = IngressStatus & { readonly deployment: string };
 
@@ -71,7 +71,7 @@ export const ingress: CommandBody = {
       (status?.ingress ?? []).map((way): Row => ({ deployment: textOf(name), ...way })),
     );
     const { terminal } = session;
-    if (format === 'json' || format === 'yaml') terminal.out(await structuredText(format, rows));
+    if (isWhole(format)) await printWhole(terminal, format, rows);
     else if (format === 'name') for (const row of rows) terminal.out(`${WAYS.nameOf(row)}\n`);
     else if (rows.length === 0)
       terminal.err(`no deployment has an ingress; ${session.next('berth run --host HOST IMAGE')}\n`);

@@ -4,7 +4,7 @@ import { indented, rows } from '../describing.ts';
 import { EXIT } from '../exit-code.ts';
 import { textOf } from '../fields.ts';
 import { adviceLines, isJoined, type NodePath, meshPaths, PATHS } from '../mesh.ts';
-import { type Listing, listText, outputFormat, structuredText } from '../output.ts';
+import { type Listing, listText, outputFormat, isWhole, printWhole } from '../output.ts';
 import type { Deployment, Node } from '../records.ts';
 import type { Session } from '../session.ts';
 
@@ -58,8 +58,7 @@ export const showNetwork: Subcommand = {
       client.list('GET /api/v1/deployments'),
     ]);
     const { terminal } = session;
-    if (format === 'json' || format === 'yaml')
-      terminal.out(await structuredText(format, structured(nodes, deployments)));
+    if (isWhole(format)) await printWhole(terminal, format, structured(nodes, deployments));
     else if (format === 'name')
       for (const node of nodes.filter(isJoined)) terminal.out(`${NODES.nameOf(node)}\n`);
     else terminal.out(networkText(session, nodes, deployments, format));

@@ -3,7 +3,7 @@ import { OUTPUT_OPTION, REMOTE_OPTIONS, type Subcommand } from '../command.ts';
 import { formatBytes } from '../../core/model/quantity.ts';
 import { EXIT } from '../exit-code.ts';
 import { textOf } from '../fields.ts';
-import { outputFormat, structuredText } from '../output.ts';
+import { outputFormat, printWhole } from '../output.ts';
 
 const plural = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
 
@@ -34,10 +34,7 @@ export const cleanCommand: Subcommand = {
       .client(options)
       .record('POST /api/v1/nodes/{name}/clean', { ...named(name), query: { dryRun: dryRun || undefined } });
     const { out, style } = session.terminal;
-    if (format === 'json' || format === 'yaml') {
-      out(await structuredText(format, cleaned));
-      return EXIT.ok;
-    }
+    if (await printWhole(session.terminal, format, cleaned)) return EXIT.ok;
     const { removed = [], kept = [], others = 0, disk } = cleaned;
     const size = (bytes = 0): string => formatBytes(bytes);
     const bytes = removed.reduce((sum, one) => sum + (one.bytes ?? 0), 0);

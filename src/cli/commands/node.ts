@@ -10,7 +10,7 @@ import { confirmDeletion, YES_OPTION } from '../confirmation.ts';
 import { EXIT } from '../exit-code.ts';
 import { textOf } from '../fields.ts';
 import { listCommand } from '../record-commands.ts';
-import { outputFormat, structuredText } from '../output.ts';
+import { outputFormat, printWhole } from '../output.ts';
 import { describeNode } from './describe-node.ts';
 import { addCommand } from './node-add.ts';
 import { cleanCommand } from './node-clean.ts';
@@ -69,10 +69,7 @@ const tokenCommand: Subcommand = {
     const made = await session.client(options).record('POST /api/v1/join-tokens', {
       body: { ...(nodeName === undefined ? {} : { nodeName }), ...(ttl === undefined ? {} : { ttl }) },
     });
-    if (format === 'json' || format === 'yaml') {
-      session.terminal.out(await structuredText(format, made));
-      return EXIT.ok;
-    }
+    if (await printWhole(session.terminal, format, made)) return EXIT.ok;
     session.terminal.err(`Paste on the machine, before ${textOf(made.expiresAt)}; it works once:\n`);
     session.terminal.out(`${textOf(made.command)}\n`);
     if (/--server https?:\/\/(?:127\.|localhost|\[::1\])/.test(textOf(made.command))) {

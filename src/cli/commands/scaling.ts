@@ -5,11 +5,12 @@ import {
   type Parameter,
   REMOTE_OPTIONS,
   type Subcommand,
+  type OutputFormat,
 } from '../command.ts';
 import { EXIT } from '../exit-code.ts';
 import { usage } from '../failure.ts';
 import { textOf } from '../fields.ts';
-import { outputFormat, structuredText } from '../output.ts';
+import { outputFormat, printWhole } from '../output.ts';
 import { alterationLines, warningLines } from '../plan-view.ts';
 import type { ScalingPolicy } from '../records.ts';
 import type { Session } from '../session.ts';
@@ -31,9 +32,14 @@ export function scalingStatusText(policy: ScalingPolicy): string {
   return `${state}: ${seen}${textOf(policy.status?.message)}`;
 }
 
-async function show(session: Session, name: string, policy: ScalingPolicy, format: string): Promise<number> {
-  if (format === 'json' || format === 'yaml') session.terminal.out(await structuredText(format, policy));
-  else session.terminal.out(`${name}: ${policyText(policy)}\n  ${scalingStatusText(policy)}\n`);
+async function show(
+  session: Session,
+  name: string,
+  policy: ScalingPolicy,
+  format: OutputFormat,
+): Promise<number> {
+  if (!(await printWhole(session.terminal, format, policy)))
+    session.terminal.out(`${name}: ${policyText(policy)}\n  ${scalingStatusText(policy)}\n`);
   return EXIT.ok;
 }
 

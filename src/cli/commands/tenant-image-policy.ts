@@ -6,7 +6,7 @@ import { usage } from '../failure.ts';
 import { textOf } from '../fields.ts';
 import type { ImagePolicy } from '../records.ts';
 import type { OptionValues } from '../option-values.ts';
-import { outputFormat, structuredText } from '../output.ts';
+import { outputFormat, printWhole } from '../output.ts';
 
 interface Demand {
   readonly images: string;
@@ -91,8 +91,7 @@ export function imagePolicyCommand(tenant: Parameter): Subcommand {
               params,
               body: { signatures },
             });
-      const isText = format === 'json' || format === 'yaml';
-      session.terminal.out(isText ? await structuredText(format, policy) : policyText(policy));
+      if (!(await printWhole(session.terminal, format, policy))) session.terminal.out(policyText(policy));
       const removed = policy.removed ?? [];
       if (removed.length > 0) session.terminal.err(`no longer demanded: ${removed.join(', ')}\n`);
       return EXIT.ok;

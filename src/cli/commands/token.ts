@@ -4,7 +4,7 @@ import { type CommandBody, OUTPUT_OPTION, REMOTE_OPTIONS } from '../command.ts';
 import { EXIT } from '../exit-code.ts';
 import { usage } from '../failure.ts';
 import { textOf } from '../fields.ts';
-import { outputFormat, structuredText } from '../output.ts';
+import { outputFormat, printWhole } from '../output.ts';
 import { listCommand } from '../record-commands.ts';
 
 const ASSIGNABLE = ROLES.filter((role) => role !== 'node');
@@ -57,10 +57,7 @@ export const token: CommandBody = {
         const made = await session.client(options).record('POST /api/v1/tokens', {
           body: unjudged({ name, role, ...(ttl === undefined ? {} : { ttl }) }),
         });
-        if (format === 'json' || format === 'yaml') {
-          session.terminal.out(await structuredText(format, made));
-          return EXIT.ok;
-        }
+        if (await printWhole(session.terminal, format, made)) return EXIT.ok;
         session.terminal.err(
           `token ${textOf(made.id)} (${role}), good until ${textOf(made.expiresAt)}; it is shown only now:\n`,
         );

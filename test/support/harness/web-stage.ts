@@ -2,18 +2,18 @@ import { expect } from 'vitest';
 import { WorkingAgent } from '../agents/working-agent.ts';
 import { eventually } from '../eventually.ts';
 import { type ControlPlane, startControlPlane } from './control-plane.ts';
-import { deploy, NodeFlow, type TestTenant } from './node-flow.ts';
+import { deploy, NodeFlow } from './node-flow.ts';
 
 export const WEB = '/api/v1/deployments/web';
 
 /** A control plane, a tenant with one node whose agent does what it is told, and two healthy instances of `web`. */
 export class WebStage {
   readonly plane: ControlPlane;
-  readonly shop: TestTenant;
+  readonly shop: Awaited<ReturnType<ControlPlane['tenant']>>;
   readonly #agent: WorkingAgent;
   readonly #flow: NodeFlow;
 
-  private constructor(plane: ControlPlane, shop: TestTenant, agent: WorkingAgent, flow: NodeFlow) {
+  private constructor(plane: ControlPlane, shop: WebStage['shop'], agent: WorkingAgent, flow: NodeFlow) {
     this.plane = plane;
     this.shop = shop;
     this.#agent = agent;
