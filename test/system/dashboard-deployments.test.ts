@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { seriousFindings } from '../support/harness/browser.ts';
 import { type DashboardStage, dashboardStage, IMAGE, phaseOf } from '../support/harness/dashboard-stage.ts';
@@ -192,6 +193,33 @@ describe('a deployment in the dashboard', () => {
     await log.getByText('listening on :8080').first().waitFor();
     berlin.print('\u001b[31mGET /cart 200\u001b[0m');
     await log.getByText('GET /cart 200', { exact: true }).first().waitFor();
+    // Found in it, place by place, and held while it is read.
+    berlin.print('GET /cart 500');
+    await log.getByText('GET /cart 500').first().waitFor();
+    await page.getByLabel('Find in the log').fill('CART');
+    const found = page.getByRole('status').filter({ hasText: / of / });
+    const places = Number((await found.innerText()).split(' of ')[1]);
+    expect(places).toBeGreaterThan(1);
+    expect(await found.innerText()).toBe(`${places} of ${places}`);
+    await page.getByLabel('Find in the log').press('Enter');
+    await page.getByText(`${places - 1} of ${places}`).waitFor();
+    await page.getByRole('button', { name: 'Later place' }).click();
+    await page.getByRole('button', { name: 'Only these lines' }).click();
+    await log.getByText('listening on :8080').first().waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Pause' }).click();
+    berlin.print('GET /cart 404');
+    await page.getByText(/^Paused, \d new$/).waitFor();
+    expect(await log.getByText('404').count()).toBe(0);
+    await page.getByRole('button', { name: 'Follow' }).click();
+    await log.getByText('404').first().waitFor();
+    await page.getByLabel('Find in the log').fill('');
+    await page.getByRole('button', { name: 'Times' }).click();
+    await log.getByRole('time').first().waitFor();
+    const saved = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Download' }).click();
+    const file = await saved;
+    expect(file.suggestedFilename()).toBe('scaled.log');
+    expect(readFileSync(await file.path(), 'utf8')).toMatch(/^\d{4}-\S+Z ins_\w+ \| listening on :8080$/m);
     await page.getByRole('tab', { name: 'Events' }).click();
     await page.getByText('deployment.created').waitFor();
   });
@@ -242,6 +270,10 @@ describe('a deployment in the dashboard', () => {
     await panel.getByText(`exit code 137 (SIGKILL): ${SCRIPT}`).waitFor();
     await page.getByRole('tab', { name: 'Logs' }).click();
     await page.getByRole('log').getByText('listening on :8080').waitFor();
+    // What it printed before it failed last, where its log is.
+    await page.getByLabel('Instance', { exact: true }).selectOption(`failed:${one.id}`);
+    await page.getByRole('log').getByText('reading the index').waitFor();
+    await page.getByText('All that was kept').waitFor();
     await page.setViewportSize({ width: 390, height: 844 });
     expect(await page.evaluate('document.documentElement.scrollWidth > window.innerWidth')).toBe(false);
     expect(await seriousFindings(page, 'instance')).toEqual([]);

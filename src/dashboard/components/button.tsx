@@ -13,7 +13,7 @@ const TONES: Readonly<Record<ButtonTone, string>> = {
 
 function look(tone: ButtonTone, small: boolean): string {
   const size = small ? 'h-7 px-2 text-xs' : 'h-9 px-3.5 text-sm';
-  return `inline-flex items-center justify-center gap-1.5 rounded-md border font-medium whitespace-nowrap transition-colors disabled:opacity-55 disabled:cursor-not-allowed ${size} ${TONES[tone]}`;
+  return `inline-flex items-center justify-center gap-1.5 rounded-md border font-medium whitespace-nowrap transition-colors disabled:opacity-55 disabled:cursor-not-allowed aria-pressed:border-accent/50 aria-pressed:bg-accent-soft aria-pressed:text-accent ${size} ${TONES[tone]}`;
 }
 
 interface Looks {

@@ -53,6 +53,20 @@ export function dateTime(time: string | number): string {
   return Number.isNaN(date.getTime()) ? String(time) : DATE_TIME.format(date);
 }
 
+const LOG_TIME = new Intl.DateTimeFormat('en-GB', {
+  day: '2-digit',
+  month: 'short',
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  fractionalSecondDigits: 3,
+});
+
+/** Short, to the millisecond, for lines that are close to each other. */
+export function logTime(time: string): string {
+  return LOG_TIME.format(new Date(time)).replace(',', '');
+}
+
 /** A value of a description, as one would write it. */
 export function shownValue(value: unknown): string {
   if (value === null || value === undefined) return '(none)';

@@ -41,10 +41,15 @@ export function obliging(instance: AssignedInstance): InstanceObservation {
   };
 }
 
+function printed(line: string, timestamps: boolean): string {
+  return `${timestamps ? `${new Date().toISOString()} ` : ''}${line}\n`;
+}
+
 /** An agent without an engine: whatever it is told to run, it says that it runs, at once. */
 export class ObligingAgent extends FollowingAgent {
   readonly #options: ObligingOptions;
-  readonly #following = new Set<string>();
+  /** By stream; whether the time stands before a line. */
+  readonly #following = new Map<string, boolean>();
   #volumes: readonly AssignedVolume[] = [];
   #networks: readonly { readonly name: string }[] = [];
   #beats = 0;
@@ -117,10 +122,11 @@ export class ObligingAgent extends FollowingAgent {
 
   #answer({ streamId, operation }: StreamRequest): void {
     if (operation.kind === 'logs') {
+      const { timestamps = false } = operation;
       const lines = this.#options.logLines ?? [];
-      this.send({ type: 'data', streamId, text: lines.map((line) => `${line}\n`).join('') });
+      this.send({ type: 'data', streamId, text: lines.map((line) => printed(line, timestamps)).join('') });
       if (operation.follow) {
-        this.#following.add(streamId);
+        this.#following.set(streamId, timestamps);
         return;
       }
     }
@@ -138,7 +144,8 @@ export class ObligingAgent extends FollowingAgent {
 
   /** One more line of everything that is followed. */
   print(line: string): void {
-    for (const streamId of this.#following) this.send({ type: 'data', streamId, text: `${line}\n` });
+    for (const [streamId, timestamps] of this.#following)
+      this.send({ type: 'data', streamId, text: printed(line, timestamps) });
   }
 }
 

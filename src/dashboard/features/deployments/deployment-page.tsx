@@ -22,6 +22,7 @@ import {
   useDeployment,
   useDeploymentEvents,
   useDeploymentWritten,
+  useFailures,
   useInstances,
 } from './deployment-queries.ts';
 import { FailuresPanel } from './failures-panel.tsx';
@@ -46,6 +47,12 @@ function EventsPanel({ name }: { readonly name: string }) {
       )}
     </Panel>
   );
+}
+
+/** With what those that failed printed last, also of those that are gone. */
+function Logs({ name, instances }: { readonly name: string; readonly instances: readonly Instance[] }) {
+  const { data: failures = [] } = useFailures(name);
+  return <LogsPanel name={name} instances={instances} failures={failures} />;
 }
 
 function Actions({ deployment }: { readonly deployment: Deployment }) {
@@ -129,7 +136,7 @@ function Detail({
             </div>
           ),
         },
-        { value: 'logs', title: 'Logs', content: () => <LogsPanel name={name} instances={instances} /> },
+        { value: 'logs', title: 'Logs', content: () => <Logs name={name} instances={instances} /> },
         ...(can('exec')
           ? [
               {

@@ -5,7 +5,6 @@ import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorNotice } from '../../components/error-notice.tsx';
 import { EventList } from '../../components/event-list.tsx';
 import { Loading } from '../../components/loading.tsx';
-import { LogView } from '../../components/log-view.tsx';
 import { Page, Panel } from '../../components/page.tsx';
 import { Tabs } from '../../components/tabs.tsx';
 import { printable } from '../../lib/printable.ts';
@@ -16,7 +15,7 @@ import { InstanceActions } from './instance-actions.tsx';
 import { InstanceBadge } from './instance-badge.tsx';
 import { InstanceChecks } from './instance-checks.tsx';
 import { InstanceFacts } from './instance-facts.tsx';
-import { useDeploymentLog } from './logs-panel.tsx';
+import { LogsPanel } from './logs-panel.tsx';
 import { UsageCharts } from './usage-charts.tsx';
 import { useUsageHistory } from './usage-history.ts';
 
@@ -35,8 +34,8 @@ function Events({ instance }: { readonly instance: InstanceDetail }) {
 }
 
 function Logs({ instance }: { readonly instance: InstanceDetail }) {
-  const follow = useDeploymentLog(instance.deployment, instance.id);
-  return <LogView label={`Log of ${instance.name}`} follow={follow} />;
+  const { deployment, failures, id } = instance;
+  return <LogsPanel name={deployment} instances={[instance]} failures={failures} only={id} />;
 }
 
 function Failures({ instance }: { readonly instance: InstanceDetail }) {

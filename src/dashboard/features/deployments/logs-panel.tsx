@@ -1,54 +1,110 @@
-import { useCallback, useState } from 'react';
+import { useMemo, useState } from 'react';
 import { useApi } from '../../app/session.tsx';
-import { type Follow, LogView } from '../../components/log-view.tsx';
-import type { Instance } from '../../lib/records.ts';
+import { LogView } from '../../components/log-view.tsx';
+import type { LogSource } from '../../components/use-log.ts';
+import { ago } from '../../lib/format.ts';
+import { followedEntries, keptEntries } from '../../lib/log-lines.ts';
+import type { Failure, Instance } from '../../lib/records.ts';
 
-const TAIL = 200;
+const TAIL = 1000;
+/** Of the choice: what an instance printed before it failed. */
+const FAILED = 'failed:';
 
-/** Of one instance, or of all of them. */
-export function useDeploymentLog(name: string, instance: string | undefined): Follow {
+/** Of one instance or all of them, now; or what one printed last before it failed. */
+function useSource(name: string, chosen: string): LogSource {
   const api = useApi();
-  return useCallback<Follow>(
-    (settings) =>
-      api.frames('GET /api/v1/deployments/{name}/logs', {
-        ...settings,
-        params: { name },
-        query: { follow: true, tail: TAIL, instance },
-      }),
-    [api, name, instance],
-  );
+  return useMemo(() => {
+    const params = { name };
+    if (chosen.startsWith(FAILED)) {
+      const instance = chosen.slice(FAILED.length);
+      return {
+        isKept: true,
+        isTimed: true,
+        open: ({ signal, timestamps }) =>
+          keptEntries(
+            api.pieces('GET /api/v1/deployments/{name}/logs', {
+              signal,
+              params,
+              query: { previous: true, instance, timestamps },
+            }),
+            instance,
+            timestamps,
+          ),
+      };
+    }
+    return {
+      isKept: false,
+      isTimed: true,
+      open: ({ timestamps, ...settings }) =>
+        followedEntries(
+          api.frames('GET /api/v1/deployments/{name}/logs', {
+            ...settings,
+            params,
+            query: { follow: true, tail: TAIL, timestamps, instance: chosen === '' ? undefined : chosen },
+          }),
+          timestamps,
+        ),
+    };
+  }, [api, name, chosen]);
 }
 
+/** The newest of each instance: of those before it nothing is kept but that they happened. */
+function newestOfEach(failures: readonly Failure[]): readonly Failure[] {
+  return failures.filter((one, at) => failures.findIndex(({ instance }) => instance === one.instance) === at);
+}
+
+/** What the instances of a deployment print, and what those that failed printed last. */
 export function LogsPanel({
   name,
   instances,
+  failures,
+  only,
 }: {
   readonly name: string;
-  readonly instances: readonly Instance[];
+  readonly instances: readonly Pick<Instance, 'id' | 'nodeId' | 'canary'>[];
+  /** Newest first. */
+  readonly failures: readonly Failure[];
+  /** Of this instance alone. */
+  readonly only?: string;
 }) {
-  const [instance, setInstance] = useState('');
-  const follow = useDeploymentLog(name, instance === '' ? undefined : instance);
+  const [chosen, setChosen] = useState(only ?? '');
+  const source = useSource(name, chosen);
+  const failed = newestOfEach(failures);
   return (
     <LogView
-      label={`Log of ${name}`}
-      follow={follow}
-      several={instance === '' && instances.length > 1}
+      key={chosen}
+      label={`Log of ${only ?? name}`}
+      fileName={chosen === '' ? name : `${name}-${chosen.slice(-8)}`}
+      source={source}
+      several={chosen === '' && instances.length > 1}
       choices={
-        <label className="flex items-center gap-2">
-          <span className="sr-only">Instance</span>
+        only !== undefined && failed.length === 0 ? undefined : (
           <select
-            value={instance}
-            onChange={(event) => setInstance(event.target.value)}
-            className="h-9 max-w-72 rounded-md border border-line-strong bg-surface px-2"
+            aria-label="Instance"
+            value={chosen}
+            onChange={(event) => setChosen(event.target.value)}
+            className="h-9 w-full rounded-md border border-line-strong bg-surface px-2 sm:max-w-80"
           >
-            <option value="">All instances</option>
-            {instances.map(({ id, nodeId }) => (
-              <option key={id} value={id}>
-                {id.slice(-8)} on {nodeId}
-              </option>
-            ))}
+            <optgroup label="Now">
+              {only === undefined ? <option value="">All instances</option> : null}
+              {instances.map(({ id, nodeId, canary }) => (
+                <option key={id} value={id}>
+                  {id.slice(-8)} on {nodeId}
+                  {canary ? ' (canary)' : ''}
+                </option>
+              ))}
+            </optgroup>
+            {failed.length === 0 ? null : (
+              <optgroup label="Before it failed">
+                {failed.map(({ instance, nodeId, at, reason }) => (
+                  <option key={instance} value={`${FAILED}${instance}`}>
+                    {reason.replaceAll('_', ' ')} {ago(at, Date.now())}: {instance.slice(-8)} on {nodeId}
+                  </option>
+                ))}
+              </optgroup>
+            )}
           </select>
-        </label>
+        )
       }
     />
   );

@@ -1,5 +1,5 @@
 import type { Job } from '../../lib/records.ts';
-import { useCallback, useState } from 'react';
+import { useMemo, useState } from 'react';
 import { useNavigate } from '@tanstack/react-router';
 import { useAddress, useParam } from '../../app/address.ts';
 import { useApi, useSession } from '../../app/session.tsx';
@@ -10,12 +10,14 @@ import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorNotice } from '../../components/error-notice.tsx';
 import { Facts, Labels } from '../../components/facts.tsx';
 import { Loading } from '../../components/loading.tsx';
-import { type Follow, LogView } from '../../components/log-view.tsx';
+import { LogView } from '../../components/log-view.tsx';
+import type { LogSource } from '../../components/use-log.ts';
 import { Page, Panel } from '../../components/page.tsx';
 import { TimeAgo, useNow } from '../../components/time-ago.tsx';
 import { useToast } from '../../components/toast.tsx';
 import { boundsText } from '../../../core/model/container-defaults.ts';
 import { count, dateTime } from '../../lib/format.ts';
+import { followedEntries } from '../../lib/log-lines.ts';
 import { isUnderWay, type Run, useJob } from './job-queries.ts';
 import { RunBadge } from '../../components/run-badge.tsx';
 import { runTime } from './run-time.ts';
@@ -143,26 +145,37 @@ function RunRow({
   );
 }
 
+const TAIL = 5000;
+
 /** The log of one run: of the chosen attempt, live while it runs. */
 function RunLog({ job, run }: { readonly job: string; readonly run: Run }) {
   const [attempt, setAttempt] = useState<number>();
   const shown = Math.min(attempt ?? run.attempts, run.attempts);
   const api = useApi();
-  const follow = useCallback<Follow>(
-    (settings) =>
-      api.frames('GET /api/v1/jobs/{name}/logs', {
-        ...settings,
-        params: { name: job },
-        query: { follow: true, tail: 1000, run: run.id, attempt: shown },
-      }),
-    [api, job, run.id, shown],
+  const isLive = isUnderWay(run) && shown === run.attempts;
+  const source = useMemo<LogSource>(
+    () => ({
+      isKept: !isLive,
+      isTimed: false,
+      open: ({ timestamps: _none, ...settings }) =>
+        followedEntries(
+          api.frames('GET /api/v1/jobs/{name}/logs', {
+            ...settings,
+            params: { name: job },
+            query: { follow: true, tail: TAIL, run: run.id, attempt: shown },
+          }),
+          false,
+        ),
+    }),
+    [api, job, run.id, shown, isLive],
   );
   return (
     <LogView
       // What ended is refetched: while it ran, the last lines may have been missed.
-      key={`${run.id}/${shown}/${isUnderWay(run) ? 'live' : 'kept'}`}
+      key={`${run.id}/${shown}/${isLive ? 'live' : 'kept'}`}
       label={`Log of ${job}`}
-      follow={follow}
+      fileName={`${job}-${run.id.slice(-8)}-${shown}`}
+      source={source}
       choices={
         run.attempts < 2 ? undefined : (
           <label>

@@ -1,0 +1,111 @@
+import { parsedRecord } from '../../core/model/values.ts';
+import type { Frame } from '../../sdk/index.ts';
+import { textAt } from './draft.ts';
+import { printable } from './printable.ts';
+
+/** One line of output, as it is read. */
+export interface LogEntry {
+  readonly instance: string;
+  readonly channel: 'stdout' | 'stderr' | 'problem';
+  readonly text: string;
+  /** As the node wrote it before the line, where times were asked for. */
+  readonly at?: string;
+}
+
+export interface LogLine extends LogEntry {
+  readonly key: number;
+}
+
+/** Older lines go: a browser is no archive. */
+export const MAX_LINES = 5000;
+const MAX_CHARACTERS = 4_000_000;
+/** More is not counted: nobody goes through them one by one. */
+export const MAX_FOUND = 9999;
+
+/** The newest that fit, of what was there and what came. */
+export function boundedLines(
+  before: readonly LogLine[],
+  fresh: readonly LogLine[],
+  maxCharacters = MAX_CHARACTERS,
+): readonly LogLine[] {
+  const all = [...before, ...fresh];
+  let first = all.length;
+  for (let characters = 0; first > 0 && all.length - first < MAX_LINES; first -= 1) {
+    characters += all[first - 1]?.text.length ?? 0;
+    if (characters > maxCharacters) break;
+  }
+  return first === 0 ? all : all.slice(first);
+}
+
+const TIMED = /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:Z|[+-]\d{2}:\d{2})) /;
+
+/** A line that was asked for with its time has that before it, unless its node could not tell. */
+function entryOf(line: string, isTimed: boolean): Pick<LogEntry, 'text' | 'at'> {
+  const text = printable(line);
+  const at = isTimed ? TIMED.exec(text)?.[1] : undefined;
+  return at === undefined ? { text } : { text: text.slice(at.length + 1), at };
+}
+
+/** Of a stream that is followed. */
+export async function* followedEntries(
+  frames: AsyncIterable<Frame>,
+  isTimed: boolean,
+): AsyncGenerator<LogEntry> {
+  for await (const { event, data } of frames) {
+    if (event === 'end') continue;
+    const entry = parsedRecord(data);
+    const instance = textAt(entry, 'instance');
+    if (event === 'problem')
+      yield { instance, channel: 'problem', text: printable(textAt(entry, 'message')) };
+    else {
+      const channel = entry['channel'] === 'stderr' ? 'stderr' : 'stdout';
+      yield { instance, channel, ...entryOf(textAt(entry, 'line'), isTimed) };
+    }
+  }
+}
+
+/** Of an answer that has ended: text, line by line. */
+export async function* keptEntries(
+  pieces: AsyncIterable<Uint8Array>,
+  instance: string,
+  isTimed: boolean,
+): AsyncGenerator<LogEntry> {
+  const decoder = new TextDecoder();
+  let rest = '';
+  for await (const piece of pieces) {
+    const lines = (rest + decoder.decode(piece, { stream: true })).split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) yield { instance, channel: 'stdout', ...entryOf(line, isTimed) };
+  }
+  if (rest !== '') yield { instance, channel: 'stdout', ...entryOf(rest, isTimed) };
+}
+
+/** Where the wanted text is: a line, and the place in it. */
+export interface Found {
+  readonly key: number;
+  readonly at: number;
+}
+
+/** Without regard to case, in the order of the lines. */
+export function foundIn(lines: readonly LogLine[], wanted: string): readonly Found[] {
+  const text = wanted.toLowerCase();
+  const found: Found[] = [];
+  if (text === '') return found;
+  for (const line of lines) {
+    const within = line.text.toLowerCase();
+    for (let at = within.indexOf(text); at !== -1; at = within.indexOf(text, at + text.length)) {
+      found.push({ key: line.key, at });
+      if (found.length === MAX_FOUND) return found;
+    }
+  }
+  return found;
+}
+
+/** What a file of them has: the time and whose line it is, where that is known. */
+export function fileText(lines: readonly LogLine[], isOfSeveral: boolean): string {
+  return lines
+    .map(({ at, instance, text }) =>
+      [...(at === undefined ? [] : [at]), ...(isOfSeveral ? [`${instance} |`] : []), `${text}\n`].join(' '),
+    )
+    .join('');
+}
