@@ -315,7 +315,20 @@ describe('a deployment in the dashboard', () => {
     await page.locator('[data-field=image] [data-code]').waitFor();
     await page.getByLabel('Image').fill('localhost:1/shop/web:2.0.0');
     await page.getByRole('button', { name: 'Start canary' }).click();
-    await page.getByText('1 of 1', { exact: true }).waitFor();
+    // Side by side, with what promoting would change.
+    const canary = page.getByRole('region', { name: 'Canary', exact: true });
+    await canary.getByText('1 of 1', { exact: true }).waitFor();
+    await canary.getByText(/% CPU, .* each/).waitFor();
+    await page.getByRole('region', { name: 'Stable' }).getByText('2 of 2', { exact: true }).waitFor();
+    const difference = page.getByRole('region', { name: 'Difference' });
+    await difference.getByText('localhost:1/shop/web:2.0.0').waitFor();
+    expect(await difference.getByRole('listitem').count()).toBe(1);
+    expect(await seriousFindings(page, 'canary')).toEqual([]);
+    await page.getByRole('link', { name: 'Deployments' }).first().click();
+    const row = page.getByRole('row').filter({ hasText: 'compared' });
+    await row.getByText('canary', { exact: true }).waitFor();
+    await row.getByText(/% CPU/).waitFor();
+    await page.goBack();
     await page.getByRole('button', { name: 'Promote' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Promote' }).click();
     await page.getByRole('button', { name: 'Start canary' }).waitFor();

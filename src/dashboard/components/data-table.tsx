@@ -1,4 +1,5 @@
 import { type ReactNode, useMemo, useRef, useState } from 'react';
+import { reasonFirst } from '../../core/contract/reason-first.ts';
 import { Icon } from './icon.tsx';
 import { useNarrow } from './use-narrow.ts';
 import { useRowWindow } from './use-window.ts';
@@ -22,18 +23,20 @@ export interface Column<Row> {
   readonly align?: 'right';
 }
 
-/** What a record says of itself; takes the rest of the width. */
+/** What a record says of itself, the reason first; takes the rest of the width. */
 export const MESSAGE_COLUMN: Column<{ readonly status: { readonly message: string } }> = {
   title: 'Message',
   wide: true,
   cell: ({ status }) => (
     <span className="text-muted" title={status.message}>
-      {status.message}
+      {reasonFirst(status.message)}
     </span>
   ),
 };
 
 const DETAILED_HEIGHT = 62;
+/** Up to so many, rows on a narrow screen are as high as their content: nothing of them is cut. */
+const MOST_OF_OWN_HEIGHT = 200;
 
 interface Sorting {
   readonly column: number;
@@ -58,7 +61,7 @@ function sorted<Row>(
 
 /**
  * A table of any length: only the rows in view are drawn. All rows have one height; what does not fit is cut, and the
- * page of the record shows it whole.
+ * page of the record shows it whole. A short one on a narrow screen is drawn whole, each row as high as its content.
  */
 export function DataTable<Row>({
   label,
@@ -82,11 +85,15 @@ export function DataTable<Row>({
   readonly height?: string;
 }) {
   const isDetailed = useNarrow() && detail !== undefined;
+  const isWhole = isDetailed && rows.length <= MOST_OF_OWN_HEIGHT;
   const rowHeight = isDetailed ? DETAILED_HEIGHT : wideHeight;
   const scroller = useRef<HTMLDivElement>(null);
   const [sorting, setSorting] = useState<Sorting>();
   const ordered = useMemo(() => sorted(rows, columns, sorting), [rows, columns, sorting]);
-  const { first, last, above, below } = useRowWindow(scroller, rowHeight, ordered.length);
+  const inView = useRowWindow(scroller, rowHeight, ordered.length);
+  const { first, last, above, below } = isWhole
+    ? { first: 0, last: ordered.length, above: 0, below: 0 }
+    : inView;
   if (rows.length === 0 && empty !== undefined) return <>{empty}</>;
   const wide = (column: Column<Row>) => (column.wide ? 'hidden lg:table-cell' : '');
   const width = (column: Column<Row>) => (column.width?.endsWith('%') ? 'lg:w-(--width)' : 'w-(--width)');
@@ -98,7 +105,7 @@ export function DataTable<Row>({
       // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
       tabIndex={0}
       className="relative overflow-auto rounded-lg"
-      style={{ maxHeight: height }}
+      style={isWhole ? undefined : { maxHeight: height }}
     >
       <table
         className="w-full table-fixed border-separate border-spacing-0 text-left"
@@ -143,22 +150,23 @@ export function DataTable<Row>({
             <tr
               key={rowKey(row)}
               aria-rowindex={first + at + 2}
-              style={{ height: rowHeight }}
-              className="group relative hover:bg-hover"
+              style={isWhole ? undefined : { height: rowHeight }}
+              className={`group relative hover:bg-hover ${isWhole ? 'flex flex-wrap items-center justify-between gap-x-3 border-b px-4 py-2.5 last:border-b-0' : ''}`}
             >
               {columns.map((column, place) => (
                 <td
                   key={column.title}
-                  className={`truncate border-b px-4 group-last:border-b-0 ${isDetailed ? 'pb-6' : ''} ${column.align === 'right' ? 'text-right' : ''} ${wide(column)}`}
+                  className={`${isWhole ? (place === 0 ? 'min-w-0 flex-1' : '') : `truncate border-b px-4 group-last:border-b-0 ${isDetailed ? 'pb-6' : ''}`} ${column.align === 'right' ? 'text-right' : ''} ${wide(column)}`}
                 >
                   {column.cell(row)}
-                  {isDetailed && place === 0 ? (
+                  {isDetailed && !isWhole && place === 0 ? (
                     <div className="absolute inset-x-4 bottom-2 truncate text-xs text-muted">
                       {detail(row)}
                     </div>
                   ) : null}
                 </td>
               ))}
+              {isWhole ? <td className="mt-1 basis-full text-xs text-muted">{detail(row)}</td> : null}
             </tr>
           ))}
           {below === 0 ? null : <tr aria-hidden="true" style={{ height: below }} />}

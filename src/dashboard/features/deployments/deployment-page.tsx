@@ -1,5 +1,6 @@
 import { useState } from 'react';
 import { useNavigate } from '@tanstack/react-router';
+import { reasonFirst } from '../../../core/contract/reason-first.ts';
 import { useAddress, useParam } from '../../app/address.ts';
 import { useLiveEvents } from '../../app/live.tsx';
 import { useApi, useSession } from '../../app/session.tsx';
@@ -29,6 +30,7 @@ import { FailuresPanel } from './failures-panel.tsx';
 import { HistoryPanel } from './history-panel.tsx';
 import { InstancesPanel } from './instances-panel.tsx';
 import { LogsPanel } from './logs-panel.tsx';
+import { Marks } from './marks.tsx';
 import { RolloutProgress } from './rollout-progress.tsx';
 import { RotationPanel } from './rotation-panel.tsx';
 import { ScaleDialog } from './scale-dialog.tsx';
@@ -151,8 +153,10 @@ function Detail({
           value: 'rollout',
           title: 'Canary and scaling',
           content: () => (
-            <div className="grid items-start gap-5 xl:grid-cols-2">
-              <CanaryPanel deployment={deployment} />
+            <div
+              className={`grid items-start gap-5 ${deployment.status.canary === undefined ? 'xl:grid-cols-2' : ''}`}
+            >
+              <CanaryPanel deployment={deployment} instances={instances} />
               <ScalingPanel name={name} />
             </div>
           ),
@@ -202,10 +206,15 @@ export function DeploymentPage() {
     <Page
       title={name}
       back={back}
-      beside={<PhaseBadge phase={status.phase} />}
+      beside={
+        <>
+          <PhaseBadge phase={status.phase} />
+          <Marks deployment={deployment} />
+        </>
+      }
       note={
         <>
-          {status.message}
+          {reasonFirst(status.message)}
           {status.since === undefined ? null : (
             <span className="text-faint">
               {' · '}

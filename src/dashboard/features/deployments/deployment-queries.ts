@@ -38,14 +38,28 @@ export function useDeployment(name: string) {
   });
 }
 
-export function useInstances(name: string) {
+export function useInstances(
+  name: string,
+  { everyMs = 5000, enabled = true }: { readonly everyMs?: number; readonly enabled?: boolean } = {},
+) {
   const api = useApi();
   const { tenant } = useSession();
   return useQuery({
     queryKey: [tenant.id, 'instances', name],
     queryFn: ({ signal }) =>
       api.list('GET /api/v1/deployments/{name}/instances', { params: { name }, signal }),
-    refetchInterval: 5000,
+    refetchInterval: everyMs,
+    enabled,
+  });
+}
+
+/** The canary with its whole spec; another one has another hash. */
+export function useCanary(name: string, specHash: string) {
+  const api = useApi();
+  const { tenant } = useSession();
+  return useQuery({
+    queryKey: [tenant.id, 'canary', name, specHash],
+    queryFn: ({ signal }) => api.call('GET /api/v1/deployments/{name}/canary', { params: { name }, signal }),
   });
 }
 

@@ -2,6 +2,7 @@ import { useMemo } from 'react';
 import { useNavigate } from '@tanstack/react-router';
 import { useAddress } from '../../app/address.ts';
 import type { DeploymentPhase } from '../../../core/model/deployment.ts';
+import { reasonFirst } from '../../../core/contract/reason-first.ts';
 import { useSession } from '../../app/session.tsx';
 import { PhaseBadge } from '../../components/badge.tsx';
 import { ButtonLink } from '../../components/button.tsx';
@@ -17,6 +18,8 @@ import { count } from '../../lib/format.ts';
 import type { Deployment } from '../../lib/records.ts';
 import { useDeployments } from './deployment-queries.ts';
 import { InstanceDots, urgency } from './health.tsx';
+import { Marks } from './marks.tsx';
+import { UsageCell } from './usage-cell.tsx';
 
 const PHASES: readonly DeploymentPhase[] = [
   'Degraded',
@@ -27,12 +30,40 @@ const PHASES: readonly DeploymentPhase[] = [
   'Stopped',
 ];
 
+function imageName(image: string): string {
+  return image.slice(image.lastIndexOf('/') + 1);
+}
+
+function nodesOf({ status }: Deployment): readonly string[] {
+  return [...new Set(status.instances.map(({ nodeId }) => nodeId))].sort();
+}
+
+/** Up to so many nodes are named. */
+const NAMED_NODES = 2;
+
+function nodesText(deployment: Deployment): string {
+  const nodes = nodesOf(deployment);
+  return nodes.length > NAMED_NODES ? count(nodes.length, 'node') : nodes.join(', ');
+}
+
 const COLUMNS: readonly Column<Deployment>[] = [
   {
     title: 'Name',
-    width: '18%',
+    width: '19%',
     sortBy: ({ name }) => name,
-    cell: ({ name }) => <RowLink to={`/deployments/${name}`}>{name}</RowLink>,
+    cell: (row) => (
+      <>
+        <span className="flex flex-wrap items-center gap-x-2 gap-y-1 lg:flex-nowrap">
+          <span className="min-w-0 lg:truncate" title={row.name}>
+            <RowLink to={`/deployments/${row.name}`}>{row.name}</RowLink>
+          </span>
+          <Marks deployment={row} />
+        </span>
+        <span className="hidden truncate font-mono text-xs text-muted lg:block" title={row.image}>
+          {imageName(row.image)}
+        </span>
+      </>
+    ),
   },
   {
     title: 'Status',
@@ -49,15 +80,22 @@ const COLUMNS: readonly Column<Deployment>[] = [
   },
   MESSAGE_COLUMN,
   {
-    title: 'Image',
-    width: '15%',
+    title: 'Where',
+    width: '16%',
     wide: true,
-    sortBy: ({ image }) => image,
-    cell: ({ image }) => (
-      <span className="font-mono text-xs text-muted" title={image}>
-        {image.slice(image.lastIndexOf('/') + 1)}
+    sortBy: (row) => nodesOf(row).join(' '),
+    cell: (row) => (
+      <span className="block truncate text-xs" title={nodesOf(row).join(', ')}>
+        {nodesText(row)}
+        <span className="block truncate font-mono text-muted">{row.status.virtualAddress}</span>
       </span>
     ),
+  },
+  {
+    title: 'Uses',
+    width: '7rem',
+    wide: true,
+    cell: ({ name, status }) => (status.running === 0 ? null : <UsageCell name={name} />),
   },
   {
     title: 'Changed',
@@ -67,6 +105,18 @@ const COLUMNS: readonly Column<Deployment>[] = [
     cell: ({ updatedAt }) => <TimeAgo time={updatedAt} />,
   },
 ];
+
+/** On a narrow screen: what is wrong, else where it runs and what. */
+function detailOf(row: Deployment): string {
+  const { status, image } = row;
+  const rest =
+    status.phase === 'Running'
+      ? [imageName(image), nodesText(row), status.virtualAddress].filter(
+          (one) => one !== undefined && one !== '',
+        )
+      : [reasonFirst(status.message)];
+  return [`${status.healthy}/${status.desired} healthy`, ...rest].join(' · ');
+}
 
 function PhaseFilter({
   deployments,
@@ -170,9 +220,8 @@ export function DeploymentsPage() {
               rows={rows}
               columns={COLUMNS}
               rowKey={({ id }) => id}
-              detail={({ status, image }) =>
-                `${status.healthy}/${status.desired} healthy · ${status.phase === 'Running' ? image.slice(image.lastIndexOf('/') + 1) : status.message}`
-              }
+              rowHeight={56}
+              detail={detailOf}
               empty={
                 data.length === 0 ? <NoDeployments /> : <EmptyState title="Nothing matches" icon="search" />
               }

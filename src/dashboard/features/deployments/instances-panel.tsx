@@ -16,7 +16,18 @@ function byNode(instances: readonly Instance[]): readonly (readonly [string, rea
 }
 
 function InstanceRow({ instance, specHash }: { readonly instance: Instance; readonly specHash: string }) {
-  const { id, containerName, usage, restarts, reason, message, startedAt, ports = [], exitCode } = instance;
+  const {
+    id,
+    containerName,
+    usage,
+    restarts,
+    reason,
+    message,
+    startedAt,
+    ports = [],
+    exitCode,
+    address,
+  } = instance;
   return (
     <li className="border-t px-4 py-2.5 first:border-t-0">
       <div className="flex flex-wrap items-center gap-x-4 gap-y-1">
@@ -33,6 +44,7 @@ function InstanceRow({ instance, specHash }: { readonly instance: Instance; read
         </Link>
         {instance.canary ? <Badge tone="info">canary</Badge> : null}
         {instance.specHash === specHash ? null : <Badge>earlier version</Badge>}
+        {address === undefined ? null : <span className="font-mono text-xs text-muted">{address}</span>}
         {ports.map(({ container, host }) => (
           <span key={container} className="font-mono text-xs text-muted">
             {host}→{container}

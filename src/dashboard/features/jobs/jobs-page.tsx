@@ -1,4 +1,5 @@
 import type { Job } from '../../lib/records.ts';
+import { reasonFirst } from '../../../core/contract/reason-first.ts';
 import { useSession } from '../../app/session.tsx';
 import { ButtonLink } from '../../components/button.tsx';
 import { type Column, MESSAGE_COLUMN } from '../../components/data-table.tsx';
@@ -33,8 +34,15 @@ const COLUMNS: readonly Column<Job>[] = [
   },
   MESSAGE_COLUMN,
   {
+    title: 'Node',
+    width: '10%',
+    wide: true,
+    sortBy: ({ status }) => status.runs[0]?.nodeId ?? '',
+    cell: ({ status }) => <span className="text-muted">{status.runs[0]?.nodeId ?? 'none'}</span>,
+  },
+  {
     title: 'Schedule',
-    width: '13%',
+    width: '11%',
     wide: true,
     cell: ({ schedule }) =>
       schedule === undefined ? (
@@ -45,7 +53,7 @@ const COLUMNS: readonly Column<Job>[] = [
   },
   {
     title: 'Next run',
-    width: '19%',
+    width: '17%',
     wide: true,
     sortBy: ({ status }) => status.nextRunAt ?? '~',
     cell: ({ status }) => (
@@ -75,7 +83,11 @@ export function JobsPage() {
         error={error}
         columns={COLUMNS}
         rowKey={({ name }) => name}
-        detail={({ schedule, status }) => `${schedule ?? 'once'} · ${status.message}`}
+        detail={({ schedule, status }) =>
+          [reasonFirst(status.message), schedule ?? 'once', ...[status.runs[0]?.nodeId ?? []].flat()].join(
+            ' · ',
+          )
+        }
         textOf={({ name, image }) => `${name} ${image}`}
         empty={
           <EmptyState title="No jobs yet" icon="clock">

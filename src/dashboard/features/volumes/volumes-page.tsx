@@ -16,6 +16,10 @@ function liveCopies({ replicas }: Volume): number {
   return replicas.filter(({ state }) => state === 'live').length;
 }
 
+function consumersText({ consumers }: Volume): string {
+  return consumers.map(({ deployment, job }) => deployment ?? `job ${job ?? ''}`).join(', ') || 'nothing';
+}
+
 const COLUMNS: readonly Column<Volume>[] = [
   {
     title: 'Name',
@@ -31,7 +35,7 @@ const COLUMNS: readonly Column<Volume>[] = [
   },
   {
     title: 'Use',
-    width: '26%',
+    width: '22%',
     wide: true,
     sortBy: ({ usedBytes, sizeBytes }) => (usedBytes ?? 0) / sizeBytes,
     cell: (volume) => <Fill volume={volume} />,
@@ -59,20 +63,31 @@ const COLUMNS: readonly Column<Volume>[] = [
   },
   {
     title: 'Mounted by',
+    width: '14%',
     wide: true,
-    cell: ({ consumers }) => (
-      <span className="text-muted">
-        {consumers.map(({ deployment, job }) => deployment ?? `job ${job ?? ''}`).join(', ') || 'nothing'}
+    cell: (volume) => <span className="text-muted">{consumersText(volume)}</span>,
+  },
+  {
+    title: 'Message',
+    wide: true,
+    cell: ({ message }) => (
+      <span className="text-muted" title={message}>
+        {message}
       </span>
     ),
   },
 ];
 
 function detailOf(volume: Volume): string {
-  const { usedBytes, sizeBytes, primaryNodeId } = volume;
+  const { usedBytes, sizeBytes, primaryNodeId, message } = volume;
   const copies =
     volume.class === 'replicated' ? ` · ${liveCopies(volume)} of ${volume.wantedReplicas} copies live` : '';
-  return `${usedBytes === null ? '?' : bytes(usedBytes)} of ${bytes(sizeBytes)} · ${primaryNodeId ?? 'on no node yet'}${copies}`;
+  const use =
+    usedBytes === null
+      ? `${bytes(sizeBytes)}, use not measured yet`
+      : `${bytes(usedBytes)} of ${bytes(sizeBytes)}`;
+  const why = message === undefined ? '' : `${message} · `;
+  return `${why}${use} · ${primaryNodeId ?? 'on no node yet'}${copies} · mounted by ${consumersText(volume)}`;
 }
 
 export function VolumesPage() {
