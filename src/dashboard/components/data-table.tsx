@@ -1,5 +1,5 @@
 import { type ReactNode, useMemo, useRef, useState } from 'react';
-import { reasonFirst } from '../../core/contract/reason-first.ts';
+import { reasonFirst } from '../lib/reason-first.ts';
 import { Icon } from './icon.tsx';
 import { useNarrow } from './use-narrow.ts';
 import { useRowWindow } from './use-window.ts';
@@ -28,7 +28,7 @@ export const MESSAGE_COLUMN: Column<{ readonly status: { readonly message: strin
   title: 'Message',
   wide: true,
   cell: ({ status }) => (
-    <span className="text-muted" title={status.message}>
+    <span className="line-clamp-2 text-xs whitespace-normal text-muted" title={status.message}>
       {reasonFirst(status.message)}
     </span>
   ),
@@ -95,6 +95,8 @@ export function DataTable<Row>({
     ? { first: 0, last: ordered.length, above: 0, below: 0 }
     : inView;
   if (rows.length === 0 && empty !== undefined) return <>{empty}</>;
+  // What is laid out as blocks is no table to the browser any more.
+  const roleOf = (role: string) => (isWhole ? role : undefined);
   const wide = (column: Column<Row>) => (column.wide ? 'hidden lg:table-cell' : '');
   const width = (column: Column<Row>) => (column.width?.endsWith('%') ? 'lg:w-(--width)' : 'w-(--width)');
   return (
@@ -108,20 +110,26 @@ export function DataTable<Row>({
       style={isWhole ? undefined : { maxHeight: height }}
     >
       <table
-        className="w-full table-fixed border-separate border-spacing-0 text-left"
+        role={roleOf('table')}
+        className={`text-left ${isWhole ? 'block' : 'w-full table-fixed border-separate border-spacing-0'}`}
         aria-rowcount={rows.length + 1}
       >
-        <thead className="sticky top-0 z-10">
-          <tr aria-rowindex={1}>
+        <thead role={roleOf('rowgroup')} className={isWhole ? 'block' : 'sticky top-0 z-10'}>
+          <tr
+            role={roleOf('row')}
+            aria-rowindex={1}
+            className={isWhole ? 'flex justify-between gap-x-3 border-b px-4 py-2' : ''}
+          >
             {columns.map((column, at) => {
               const isSorted = sorting?.column === at;
               return (
                 <th
                   key={column.title}
                   scope="col"
+                  role={roleOf('columnheader')}
                   aria-sort={isSorted ? (sorting.isDown ? 'descending' : 'ascending') : undefined}
                   style={column.width === undefined ? undefined : { '--width': column.width }}
-                  className={`border-b bg-surface px-4 py-2 text-xs wrap-normal font-medium text-muted ${column.align === 'right' ? 'text-right' : ''} ${wide(column)} ${width(column)}`}
+                  className={`${isWhole ? '' : 'border-b bg-surface px-4 py-2'} text-xs wrap-normal font-medium text-muted ${column.align === 'right' ? 'text-right' : ''} ${wide(column)} ${isWhole ? '' : width(column)}`}
                 >
                   {column.sortBy === undefined ? (
                     column.title
@@ -144,11 +152,12 @@ export function DataTable<Row>({
             })}
           </tr>
         </thead>
-        <tbody>
+        <tbody role={roleOf('rowgroup')} className={isWhole ? 'block' : ''}>
           {above === 0 ? null : <tr aria-hidden="true" style={{ height: above }} />}
           {ordered.slice(first, last).map((row, at) => (
             <tr
               key={rowKey(row)}
+              role={roleOf('row')}
               aria-rowindex={first + at + 2}
               style={isWhole ? undefined : { height: rowHeight }}
               className={`group relative hover:bg-hover ${isWhole ? 'flex flex-wrap items-center justify-between gap-x-3 border-b px-4 py-2.5 last:border-b-0' : ''}`}
@@ -156,6 +165,7 @@ export function DataTable<Row>({
               {columns.map((column, place) => (
                 <td
                   key={column.title}
+                  role={roleOf('cell')}
                   className={`${isWhole ? (place === 0 ? 'min-w-0 flex-1' : '') : `truncate border-b px-4 group-last:border-b-0 ${isDetailed ? 'pb-6' : ''}`} ${column.align === 'right' ? 'text-right' : ''} ${wide(column)}`}
                 >
                   {column.cell(row)}
@@ -166,7 +176,11 @@ export function DataTable<Row>({
                   ) : null}
                 </td>
               ))}
-              {isWhole ? <td className="mt-1 basis-full text-xs text-muted">{detail(row)}</td> : null}
+              {isWhole ? (
+                <td role="cell" className="mt-1 basis-full text-xs text-muted">
+                  {detail(row)}
+                </td>
+              ) : null}
             </tr>
           ))}
           {below === 0 ? null : <tr aria-hidden="true" style={{ height: below }} />}

@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import { useNavigate } from '@tanstack/react-router';
-import { reasonFirst } from '../../../core/contract/reason-first.ts';
+import { reasonFirst } from '../../lib/reason-first.ts';
 import { useAddress, useParam } from '../../app/address.ts';
 import { useLiveEvents } from '../../app/live.tsx';
 import { useApi, useSession } from '../../app/session.tsx';

@@ -2,7 +2,7 @@ import { useMemo } from 'react';
 import { useNavigate } from '@tanstack/react-router';
 import { useAddress } from '../../app/address.ts';
 import type { DeploymentPhase } from '../../../core/model/deployment.ts';
-import { reasonFirst } from '../../../core/contract/reason-first.ts';
+import { reasonFirst } from '../../lib/reason-first.ts';
 import { useSession } from '../../app/session.tsx';
 import { PhaseBadge } from '../../components/badge.tsx';
 import { ButtonLink } from '../../components/button.tsx';
@@ -81,7 +81,7 @@ const COLUMNS: readonly Column<Deployment>[] = [
   MESSAGE_COLUMN,
   {
     title: 'Where',
-    width: '16%',
+    width: '12%',
     wide: true,
     sortBy: (row) => nodesOf(row).join(' '),
     cell: (row) => (

@@ -1,5 +1,5 @@
 import type { Job } from '../../lib/records.ts';
-import { reasonFirst } from '../../../core/contract/reason-first.ts';
+import { reasonFirst } from '../../lib/reason-first.ts';
 import { useSession } from '../../app/session.tsx';
 import { ButtonLink } from '../../components/button.tsx';
 import { type Column, MESSAGE_COLUMN } from '../../components/data-table.tsx';

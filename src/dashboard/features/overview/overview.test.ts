@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import type { Deployment, Job, Node, Volume } from '../../lib/records.ts';
 import { activityOf } from './activity.ts';
 import { problemsOf, type Standing } from './problems.ts';
-import { reasonFirst } from './reason-first.ts';
 import { firstSteps, isNew } from './steps.ts';
 
 const NOTHING: Standing = {
@@ -83,21 +82,6 @@ describe('what is wrong', () => {
     expect(problemsOf({ ...NOTHING, deployments: [deployment('b', 'Pending')] })[0]?.to).toBe(
       '/deployments/b/explain',
     ));
-
-  it.each([
-    [
-      'instance ins-1 on n1 has no container, its image cannot be pulled: answered 500',
-      'Its image cannot be pulled: answered 500 (on n1)',
-    ],
-    ['instance ins-1 on n1 is unhealthy: exit 1', 'Is unhealthy: exit 1 (on n1)'],
-    ['instance ins-1: node n1 does not answer', 'Node n1 does not answer'],
-    [
-      'instance ins-1 on n1 exited: no; instance ins-2 on n2 exited: no; instance ins-3: node n3 is gone',
-      'Exited: no (on n1), and 2 more',
-    ],
-    ['volume pg-data: 92 % are used', '92 % are used'],
-    ['no node takes it: no node', 'No node takes it: no node'],
-  ])('begins with the reason: %s', (message, shown) => expect(reasonFirst(message)).toBe(shown));
 });
 
 describe('first steps', () => {

@@ -1,7 +1,7 @@
 import type { ItemOf } from '../../../sdk/index.ts';
 import { count } from '../../lib/format.ts';
 import type { Deployment, Job, Node, Recommendation, Volume } from '../../lib/records.ts';
-import { reasonFirst } from './reason-first.ts';
+import { reasonFirst } from '../../lib/reason-first.ts';
 
 export interface Problem {
   readonly key: string;
