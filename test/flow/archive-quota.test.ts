@@ -71,6 +71,27 @@ it('then living ones lose their oldest, down to 16, and only then a write is ref
   expect([(await versions('one')).length, (await versions('two')).length]).toEqual([16, 15]);
 });
 
+it('what is used of a quota is told with how a tenant stands, in a list where it is asked for', async () => {
+  const { body } = await shop('GET', '/api/v1/tenants/shop');
+  expect(body.standing).toMatchObject({
+    deployments: { total: 5, running: 0 },
+    nodes: { total: 0, ready: 0 },
+    attention: { deployments: 5, nodes: 0, jobs: 0, volumes: 0 },
+  });
+  expect(body.standing.quota).toContainEqual({
+    resource: 'records.archives',
+    used: body.usage.records.archives.used,
+    limit: 35,
+    own: true,
+  });
+  const listed = (await plane.admin('GET', '/api/v1/tenants?standing=true')).body;
+  expect(listed.find(({ slug }: { slug: string }) => slug === 'shop').standing).toEqual(body.standing);
+  expect((await plane.admin('GET', '/api/v1/tenants')).body[0].standing).toBeUndefined();
+  expect((await plane.admin('GET', '/api/v1/tenants?standing=yes')).body.code).toBe(
+    'query_parameter_invalid',
+  );
+});
+
 it('a quota that is lowered is reached by and by, without a refusal', async () => {
   await allow({ archives: 22 });
   expect((await change('one', 100)).status).toBe(200);

@@ -43,7 +43,11 @@ describe('a browser session', () => {
   it('is a cookie that no script reads and no other site sends', async () => {
     const { setCookie, answer } = await signedIn(plane, shop.tokens.deployer);
     expect(setCookie).toMatch(/^berth_session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict$/);
-    expect(answer.body).toMatchObject({ role: 'deployer', tenant: { slug: 'shop' } });
+    expect(answer.body).toMatchObject({
+      role: 'deployer',
+      tokenName: 'test deployer',
+      tenant: { slug: 'shop' },
+    });
     expect(answer.text).not.toContain(/=([\w-]{43});/.exec(setCookie)?.[1]);
     expect(answer.headers['cache-control']).toBe('no-store');
   });

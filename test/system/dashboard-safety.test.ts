@@ -156,7 +156,7 @@ describe('a session in the browser', () => {
     const other = await context.newPage();
     await other.goto(stage.plane.url);
     await other.getByRole('heading', { name: 'Overview' }).waitFor();
-    await page.getByRole('button', { name: /^Signed in as tenant-admin/ }).click();
+    await page.getByRole('button', { name: /^Signed in as .+, tenant-admin/ }).click();
     await page.getByRole('menuitem', { name: 'Sign out' }).click();
     await page.getByLabel('Access token').waitFor();
     await other.getByLabel('Access token').waitFor();
@@ -178,6 +178,11 @@ describe('a session in the browser', () => {
     await page.getByText('No deployments yet').waitFor();
     await page.reload();
     await page.getByText('No deployments yet').waitFor();
+    await page.getByRole('link', { name: 'All tenants' }).click();
+    const worst = page.getByRole('region', { name: 'Tenants' }).locator('tbody tr').first();
+    await worst.getByText(/^\d deployments?$/).waitFor();
+    await worst.getByRole('button', { name: 'shop' }).click();
+    await page.getByRole('region', { name: 'Needs attention' }).getByText('mailer').waitFor();
   });
 });
 

@@ -69,9 +69,13 @@ describe('the dashboard', () => {
   it('refuses a wrong token at its field and takes a right one', async () => {
     const { page, complaints } = await openPage(browser);
     await page.goto(plane.url);
-    await page.getByLabel('Access token').fill('nonsense');
-    await page.getByRole('button', { name: 'Sign in' }).click();
-    await page.getByRole('alert').getByText('unauthenticated').waitFor();
+    await page.getByLabel('Access token').waitFor();
+    await page.keyboard.type('nonsense\n');
+    await page.getByRole('alert').getByText('Tokens begin with berth_pat_').waitFor();
+    await page.getByLabel('Access token').fill(`${shop.token.slice(0, -4)}0000`);
+    await page.keyboard.press('Enter');
+    await page.getByRole('alert').getByText('This token is not accepted').waitFor();
+    await page.getByRole('alert').getByRole('link', { name: 'unauthenticated' }).waitFor();
     await signIn(page, plane.url, shop.token);
     await page.getByRole('heading', { name: 'Overview' }).waitFor();
     expect(complaints).toEqual([]);

@@ -12,7 +12,13 @@ export const TENANTS = {
     tag: 'Tenants',
     permission: 'tenants.manage',
     tenant: 'platform',
-    query: LIST_QUERY,
+    query: {
+      ...LIST_QUERY,
+      standing: {
+        description: 'With how the records of each tenant stand.',
+        schema: { type: 'boolean', default: false },
+      },
+    },
     codes: [],
     success: { status: 200, description: 'Tenants, by slug.', answer: listOf(tenant) },
   }),

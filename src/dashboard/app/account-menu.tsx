@@ -15,10 +15,11 @@ const THEMES = [
 export function AccountMenu() {
   const { view, signOut } = useSession();
   const { failed } = useToast();
+  const name = view.tokenName ?? view.tokenId;
   const [theme, setTheme] = useState(storedTheme);
   return (
     <Dropdown
-      label={`Signed in as ${view.role}: theme and sign-out`}
+      label={`Signed in as ${name}, ${view.role}: theme and sign-out`}
       side="top"
       trigger={
         <>
@@ -29,8 +30,8 @@ export function AccountMenu() {
             <Icon name="user" />
           </span>
           <span className="min-w-0 flex-1">
-            <span className="block truncate text-xs font-medium">{view.role}</span>
-            <span className="block truncate text-2xs text-muted">{view.tokenId}</span>
+            <span className="block truncate text-xs font-medium">{name}</span>
+            <span className="block truncate text-2xs text-muted">{view.role}</span>
           </span>
           <Icon name="unfold" />
         </>

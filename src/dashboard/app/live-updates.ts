@@ -4,8 +4,8 @@ import type { Deployment, Event } from '../lib/records.ts';
 
 /** Which lists an event of a subject makes stale; the second part of a query key, after the tenant. */
 const STALE_BY_SUBJECT: Readonly<Record<Event['subject']['kind'], readonly string[]>> = {
-  Deployment: ['archives', 'secrets'],
-  Instance: ['nodes'],
+  Deployment: ['archives', 'secrets', 'tenant'],
+  Instance: ['nodes', 'tenant'],
   Node: ['nodes', 'explain', 'volumes'],
   Volume: ['volumes', 'recommendations'],
   Network: ['networks'],

@@ -153,6 +153,13 @@ export const PAGES: readonly PageEntry[] = [
     component: lazyRouteComponent(() => import('../features/audit/audit-page.tsx'), 'AuditPage'),
   },
   {
+    path: '/all-tenants',
+    title: 'All tenants',
+    nav: { group: 'Run', icon: 'building' },
+    permission: 'tenants.manage',
+    component: lazyRouteComponent(() => import('../features/tenants/all-tenants-page.tsx'), 'AllTenantsPage'),
+  },
+  {
     path: '/tokens',
     title: 'Tokens',
     nav: { group: 'Access', icon: 'user' },

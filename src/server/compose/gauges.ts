@@ -1,7 +1,6 @@
 import { X509Certificate } from 'node:crypto';
-import type { Quota } from '../../core/model/tenant.ts';
 import { family, type Sample } from '../figures/family.ts';
-import { quotaFamilies, type QuotaUse } from '../figures/quota-figures.ts';
+import { quotaFamilies } from '../figures/quota-figures.ts';
 import { TenantFigures } from '../figures/tenant-figures.ts';
 import { usageFamilies } from '../figures/usage-figures.ts';
 import { VERSION } from '../version.ts';
@@ -9,6 +8,7 @@ import type { StorageQuota } from '../writes/storage-quota.ts';
 import type { TenantEraser } from '../writes/tenants/erase-tenants.ts';
 import type { Background } from './background.ts';
 import type { Base } from './base.ts';
+import { quotaSources } from './quota-sources.ts';
 
 interface Others {
   readonly eraser: TenantEraser;
@@ -32,32 +32,9 @@ export function addGauges(base: Base, background: Background, others: Others): v
     runsControlPlane: (node) => clusters.runsControlPlane(node),
     seen: (tenantId, volumeId, node) => dispatch.volumeSeen(tenantId, volumeId, node),
   });
-  const quotas = quotaFamilies({
-    store,
-    owns,
-    placed: (tenantId, quota) => placedUse(base, tenantId, quota),
-    stored: (tenantId) => others.storageQuota.known(tenantId),
-  });
+  const quotas = quotaFamilies(quotaSources(base, others.storageQuota), owns);
   const families = [...tenants.families(), ...quotas, ...usageFamilies(store, () => measurements.usage())];
   for (const one of families) metrics.family(one);
-}
-
-/** Of a tenant without such a quota nothing is added up: its cluster may never have been asked for. */
-function placedUse(
-  { clusters }: Base,
-  tenantId: Parameters<Base['clusters']['of']>[0],
-  { containers, cpu, memoryBytes }: Quota,
-): readonly QuotaUse[] {
-  if (containers === undefined && cpu === undefined && memoryBytes === undefined) return [];
-  const cluster = clusters.of(tenantId);
-  const rows: readonly (readonly [string, number, number | undefined])[] = [
-    ['containers', cluster.containers, containers],
-    ['cpu', cluster.total.cpuMicros / 1_000_000, cpu],
-    ['memory', cluster.total.memoryBytes, memoryBytes],
-  ];
-  return rows.flatMap(([resource, used, limit]) =>
-    limit === undefined ? [] : [{ resource, used, limit, isOwn: true }],
-  );
 }
 
 function addProcessGauges(

@@ -16,15 +16,18 @@ import { addPublicPaths, metricsRefusal, openMetricsRefusal } from '../api/publi
 import { RateLimiter } from '../api/rate-limit.ts';
 import { apiRoutes } from '../api/routes/index.ts';
 import type { SystemQuestions } from '../api/routes/system.ts';
+import type { NodeName } from '../../core/model/ids.ts';
 import type { LogFeed } from '../../core/contract/log-feed.ts';
 import { composeDiagnostics } from './diagnostics.ts';
 import type { ApiOptions } from '../api/api-context.ts';
 import { routeUpgrade } from '../api/sockets.ts';
 import { reloadCertificate } from '../api/tls.ts';
 import { type Config, ConfigError } from '../config.ts';
+import { tenantStanding } from '../figures/tenant-standing.ts';
 import { VERSION } from '../version.ts';
 import type { Background } from './background.ts';
 import type { Base } from './base.ts';
+import { quotaSources } from './quota-sources.ts';
 
 function exemptAddresses({ limits: { connectionsExempt } }: Config): (address: string) => boolean {
   const isExempt = addressList(connectionsExempt);
@@ -50,13 +53,20 @@ function composeShares({ config, store, cluster, metrics, log }: Base) {
 }
 
 function composeRoutes(
-  { config, clock, cluster, history, tokenKey, readFile }: Base,
+  base: Base,
   { controllers, dispatch, baseUrl }: Background,
   admission: Admission,
   { sessions, questions }: Pick<Parameters<typeof apiRoutes>[0], 'sessions' | 'questions'>,
 ) {
+  const { config, clock, cluster, clusters, history, tallies, tokenKey, readFile } = base;
+  const standing = {
+    ...quotaSources(base, admission.storageQuota),
+    tallies,
+    runsControlPlane: (node: NodeName) => clusters.runsControlPlane(node),
+  };
   return apiRoutes({
     admission,
+    standings: (tenantId) => tenantStanding(standing, tenantId),
     tokenKey,
     sessions,
     questions,

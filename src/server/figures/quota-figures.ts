@@ -17,24 +17,31 @@ export interface QuotaUse {
   readonly isOwn: boolean;
 }
 
-interface QuotaFiguresOptions {
+export interface QuotaSources {
   readonly store: Store;
-  readonly owns: (tenantId: TenantId) => boolean;
   /** What is placed, against the quota. */
   readonly placed: (tenantId: TenantId, quota: Quota) => readonly QuotaUse[];
   /** What is stored, as far as it is known without counting. */
   readonly stored: (tenantId: TenantId) => readonly QuotaUse[];
 }
 
+/** Of one tenant: limits that were set for it, and those of the platform that it has used half of. */
+export function quotaUses({ store, placed, stored }: QuotaSources, tenantId: TenantId): readonly QuotaUse[] {
+  const quota = store.forTenant(tenantId).get('quota', 'quota')?.record ?? {};
+  return [...placed(tenantId, quota), ...stored(tenantId)].filter(
+    ({ used, limit, isOwn }) => isOwn || used >= limit * NEAR,
+  );
+}
+
 /** Limits that were set for a tenant, and those of the platform that it has used half of. */
-export function quotaFamilies({ store, owns, placed, stored }: QuotaFiguresOptions): readonly Family[] {
+export function quotaFamilies(
+  sources: QuotaSources,
+  owns: (tenantId: TenantId) => boolean,
+): readonly Family[] {
   const rows = () => {
-    const tenants = store.listGlobal('tenants').filter(({ record }) => owns(record.id));
+    const tenants = sources.store.listGlobal('tenants').filter(({ record }) => owns(record.id));
     const shown = tenants.map(({ record: { id, slug } }) => {
-      const quota = store.forTenant(id).get('quota', 'quota')?.record ?? {};
-      const uses = [...placed(id, quota), ...stored(id)].filter(
-        ({ used, limit, isOwn }) => isOwn || used >= limit * NEAR,
-      );
+      const uses = quotaUses(sources, id);
       return { of: uses.map((use) => ({ slug, use })), size: uses.length };
     });
     return fairShare(shown, MAX_NAMED).taken;

@@ -120,6 +120,11 @@ export class StateTallies {
     return this.#tenants;
   }
 
+  /** Undefined: nothing of it was ever stored. */
+  of(tenantId: TenantId): TenantTally | undefined {
+    return this.#tenants.get(tenantId);
+  }
+
   /** Records of the view by kind. */
   sizes(): ReadonlyMap<string, StoredSize> {
     return this.#sizes;

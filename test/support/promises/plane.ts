@@ -34,6 +34,8 @@ import type { Kv } from '../../../src/server/store/kv.ts';
 import { createMemoryKv } from '../../../src/server/store/memory.ts';
 import { Store } from '../../../src/server/store/store.ts';
 import { Transaction } from '../../../src/server/store/transaction.ts';
+import { StateTallies } from '../../../src/server/figures/state-tallies.ts';
+import { tenantStanding } from '../../../src/server/figures/tenant-standing.ts';
 import { StoreView } from '../../../src/server/store/view.ts';
 import { countingIds } from '../simulation/world.ts';
 
@@ -233,8 +235,16 @@ export class Plane {
       residency: { enforcement: true, regions: DEFAULT_REGIONS },
       containerDefaults: PLATFORM_CONTAINER_DEFAULTS,
     };
+    const standing = {
+      store,
+      tallies: new StateTallies(store.view),
+      runsControlPlane: () => false,
+      placed: () => [],
+      stored: () => [],
+    };
     this.routes = apiRoutes({
       admission,
+      standings: (tenantId) => tenantStanding(standing, tenantId),
       tokenKey: TOKEN_KEY,
       sessions: { idleMs: 3_600_000, lifetimeMs: 3_600_000, secure: false, signInsPerMinute: 1_000 },
       dispatch: this.#dispatch(),

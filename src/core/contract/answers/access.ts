@@ -6,6 +6,7 @@ import {
   announced,
   containerDefaults,
   integer,
+  listOf,
   number,
   optional,
   revision,
@@ -64,6 +65,41 @@ export const tenant = shape({
       optional: true,
       description: 'What is stored and what may be; where a single tenant is read.',
       fields: { records: used, bytes: used },
+    },
+    standing: {
+      type: 'object',
+      optional: true,
+      description: 'How its records stand; where a single tenant is read, and in a list that asks for it.',
+      fields: {
+        nodes: { type: 'object', fields: { total: integer, ready: integer } },
+        deployments: { type: 'object', fields: { total: integer, running: integer } },
+        instances: {
+          type: 'object',
+          description: 'Of the current specs of all deployments.',
+          fields: { desired: integer, healthy: integer },
+        },
+        jobs: integer,
+        volumes: integer,
+        attention: {
+          type: 'object',
+          description:
+            'Records that somebody has to look at: degraded or unplaced deployments, nodes that are not ready, jobs whose last run failed, volumes that are degraded, nearly full or diverged.',
+          fields: { deployments: integer, nodes: integer, jobs: integer, volumes: integer },
+        },
+        quota: {
+          ...listOf({
+            type: 'object',
+            fields: {
+              resource: { ...text, description: 'As `containers`, `cpu`, `memory`, `records.deployments`.' },
+              used: number,
+              limit: number,
+              own: { ...flag, description: "Set for the tenant; otherwise the platform's." },
+            },
+          }),
+          description:
+            "Limits that were set for the tenant, and the platform's own once half of one is used.",
+        },
+      },
     },
   },
 });
@@ -131,6 +167,7 @@ export const session = shape({
   description: 'Who calls, for which tenant, and what the role permits.',
   fields: {
     tokenId: text,
+    tokenName: { ...text, optional: true, description: 'What the token was called when it was made.' },
     role: { type: 'string', values: ROLES },
     permissions: texts,
     tenant: { type: 'object', fields: { id: text, slug: text, name: text } },

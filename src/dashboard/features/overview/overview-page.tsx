@@ -9,6 +9,7 @@ import { ErrorNotice } from '../../components/error-notice.tsx';
 import { Loading } from '../../components/loading.tsx';
 import { Meter } from '../../components/meter.tsx';
 import { Page, Panel } from '../../components/page.tsx';
+import { QuotaMeters } from '../../components/quota-meters.tsx';
 import { TimeAgo, useNow } from '../../components/time-ago.tsx';
 import { bytes, cores, count } from '../../lib/format.ts';
 import type { Deployment, Event, Node } from '../../lib/records.ts';
@@ -165,6 +166,24 @@ function Capacity({ nodes }: { readonly nodes: readonly Node[] }) {
   );
 }
 
+/** Shown where there is a limit. */
+function Quota() {
+  const api = useApi();
+  const { tenant } = useSession();
+  const { data } = useQuery({
+    queryKey: [tenant.id, 'tenant'],
+    queryFn: ({ signal }) =>
+      api.call('GET /api/v1/tenants/{tenant}', { params: { tenant: tenant.id }, signal }),
+  });
+  const quota = data?.standing?.quota ?? [];
+  if (quota.length === 0) return null;
+  return (
+    <Panel title="Quota" note="Used of what the tenant may have">
+      <QuotaMeters quota={quota} />
+    </Panel>
+  );
+}
+
 function ActivityChart({ events }: { readonly events: readonly Event[] }) {
   const now = useNow();
   const hour = Math.floor(now / 3_600_000);
@@ -275,9 +294,12 @@ function TenantOverview({ standing }: { readonly standing: Standing }) {
           </Panel>
         </div>
         {isEmpty ? null : (
-          <Panel title="Capacity" note="Requested of what ready nodes report">
-            <Capacity nodes={nodes} />
-          </Panel>
+          <div className="flex min-w-0 flex-col gap-5">
+            <Panel title="Capacity" note="Requested of what ready nodes report">
+              <Capacity nodes={nodes} />
+            </Panel>
+            <Quota />
+          </div>
         )}
       </div>
     </>

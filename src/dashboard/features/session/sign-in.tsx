@@ -1,8 +1,34 @@
-import { type FormEvent, useState } from 'react';
+import { type FormEvent, useEffect, useRef, useState } from 'react';
 import { Button } from '../../components/button.tsx';
-import { ErrorNotice } from '../../components/error-notice.tsx';
+import { Icon } from '../../components/icon.tsx';
 import { usePageTitle } from '../../app/page-title.tsx';
 import { apiOf } from '../../lib/api.ts';
+import { type SignInProblem, signInProblem } from './sign-in-problem.ts';
+
+function Problem({ problem }: { readonly problem: SignInProblem }) {
+  const { title, advice, doc } = problem;
+  return (
+    <div role="alert" className="flex gap-2 rounded-md border border-bad/35 bg-bad-soft px-3 py-2.5 text-xs">
+      <span className="text-bad">
+        <Icon name="warning" />
+      </span>
+      <div>
+        <p className="font-medium text-bad">{title}</p>
+        <p className="mt-0.5">{advice}</p>
+        {doc === undefined ? null : (
+          <a
+            href={doc.href}
+            target="_blank"
+            rel="noreferrer"
+            className="mt-1 inline-block font-mono text-muted underline"
+          >
+            {doc.code}
+          </a>
+        )}
+      </div>
+    </div>
+  );
+}
 
 /** The token is sent once and kept nowhere: from then on the browser holds a cookie that scripts cannot read. */
 export function SignIn({
@@ -15,17 +41,21 @@ export function SignIn({
   usePageTitle('Sign in');
   const [token, setToken] = useState('');
   const [isBusy, setBusy] = useState(false);
-  const [error, setError] = useState<unknown>();
+  const [problem, setProblem] = useState<SignInProblem>();
+  const field = useRef<HTMLInputElement>(null);
+  // There is one thing to do here.
+  useEffect(() => field.current?.focus(), []);
   const submit = async (event: FormEvent) => {
     event.preventDefault();
     setBusy(true);
-    setError(undefined);
+    setProblem(undefined);
     try {
       await apiOf({ token: token.trim() }).call('POST /api/v1/session');
       setToken('');
       onSignedIn();
-    } catch (problem) {
-      setError(problem);
+    } catch (error) {
+      setProblem(signInProblem(error, token.trim()));
+      field.current?.select();
     } finally {
       setBusy(false);
     }
@@ -52,6 +82,7 @@ export function SignIn({
           <label className="flex flex-col gap-1.5">
             <span className="font-medium">Access token</span>
             <input
+              ref={field}
               type="password"
               name="token"
               autoComplete="current-password"
@@ -66,7 +97,7 @@ export function SignIn({
               the data folder.
             </span>
           </label>
-          {error === undefined ? null : <ErrorNotice error={error} />}
+          {problem === undefined ? null : <Problem problem={problem} />}
           <Button type="submit" tone="primary" busy={isBusy}>
             Sign in
           </Button>

@@ -2,14 +2,17 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import type { Client } from '../../../sdk/index.ts';
 import { useApi } from '../../app/session.tsx';
 
-/** Of the whole platform, so not under the chosen tenant; the picker reads the same. */
+/** Of the whole platform, so not under the chosen tenant. */
 const KEY = ['tenants'];
+/** How tenants stand moves without an event of the chosen one. */
+const STANDING_MS = 10_000;
 
 export function useTenants() {
   const api = useApi();
   return useQuery({
-    queryKey: KEY,
-    queryFn: ({ signal }) => api.list('GET /api/v1/tenants', { signal }),
+    queryKey: [...KEY, 'standing'],
+    queryFn: ({ signal }) => api.list('GET /api/v1/tenants', { signal, query: { standing: true } }),
+    refetchInterval: STANDING_MS,
   });
 }
 

@@ -1,5 +1,6 @@
 import { QUOTA_KINDS } from '../../../core/model/quota.ts';
 import { Meter } from '../../components/meter.tsx';
+import { QuotaMeters } from '../../components/quota-meters.tsx';
 import { bytes } from '../../lib/format.ts';
 import { useTenantUsage } from './tenant-queries.ts';
 
@@ -8,8 +9,15 @@ export function TenantUsage({ id }: { readonly id: string }) {
   const { data } = useTenantUsage(id);
   const usage = data?.usage;
   if (usage === undefined) return null;
+  const placed = data?.standing?.quota.filter(({ resource }) => !resource.includes('.')) ?? [];
   return (
-    <section aria-label="Stored" className="flex flex-col gap-2">
+    <section aria-label="Used" className="flex flex-col gap-2">
+      {placed.length === 0 ? null : (
+        <>
+          <h3 className="text-xs font-medium">Placed</h3>
+          <QuotaMeters quota={placed} />
+        </>
+      )}
       <h3 className="text-xs font-medium">Stored</h3>
       <div className="grid gap-x-6 gap-y-2 sm:grid-cols-2">
         {QUOTA_KINDS.map((kind) => {

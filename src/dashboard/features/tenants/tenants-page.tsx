@@ -7,6 +7,7 @@ import { Confirm } from '../../components/confirm.tsx';
 import type { Column } from '../../components/data-table.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { Page } from '../../components/page.tsx';
+import { TightestQuota } from '../../components/quota-meters.tsx';
 import { RecordTable } from '../../components/record-table.tsx';
 import { TimeAgo } from '../../components/time-ago.tsx';
 import { useToast } from '../../components/toast.tsx';
@@ -66,7 +67,11 @@ export function TenantsPage() {
       {
         title: 'Quota',
         wide: true,
-        cell: (tenant) => <span className="text-muted">{quotaText(tenant)}</span>,
+        cell: (tenant) => (
+          <div title={quotaText(tenant)}>
+            <TightestQuota quota={tenant.standing?.quota ?? []} />
+          </div>
+        ),
       },
       {
         title: 'Created',
@@ -140,6 +145,7 @@ export function TenantsPage() {
         error={error}
         columns={columns}
         rowKey={({ id }) => id}
+        rowHeight={52}
         textOf={({ slug, name, id }) => `${slug} ${name} ${id}`}
         empty={<EmptyState title="No tenants" icon="building" />}
       />

@@ -4,6 +4,7 @@ import { TENANTS } from '../../../core/operations/tenants.ts';
 import { TOKENS } from '../../../core/operations/tokens.ts';
 import type { TenantId } from '../../../core/model/ids.ts';
 import { isRejection } from '../../../core/rejections/reject.ts';
+import type { TenantStandings } from '../../figures/tenant-standing.ts';
 import type { Admission } from '../../writes/admission.ts';
 import type { Usage } from '../../writes/storage-quota.ts';
 import { imagePolicyView, setImagePolicy, storedImagePolicy } from '../../writes/images/image-policy.ts';
@@ -16,7 +17,7 @@ import {
   tenantView,
 } from '../../writes/tenants/tenants.ts';
 import { createToken, revokeToken, tokenView } from '../../writes/tenants/tokens.ts';
-import { pageOf, pageReply, pageRequest } from '../paging.ts';
+import { booleanParameter, pageOf, pageReply, pageRequest } from '../paging.ts';
 import { type Route, serve } from '../route.ts';
 import { guardedReply, writeReply } from '../write-reply.ts';
 
@@ -28,11 +29,13 @@ async function usageOf(admission: Admission, tenantId: TenantId): Promise<{ read
   return usage === undefined ? {} : { usage };
 }
 
-function tenantRoutes(admission: Admission): Route[] {
+function tenantRoutes(admission: Admission, standings: TenantStandings): Route[] {
   return [
     serve(TENANTS.list, ({ query }) => {
       const page = pageRequest(query);
       if (isRejection(page)) return page;
+      const withStanding = booleanParameter(query, 'standing');
+      if (isRejection(withStanding)) return withStanding;
       const read = admission.store
         .listGlobal('tenant-slugs', { ...page, limit: page.limit + 1 })
         .flatMap(({ id, record }) => {
@@ -45,7 +48,11 @@ function tenantRoutes(admission: Admission): Route[] {
         query,
         read,
         ({ id }) => id,
-        ({ tenant }) => asTenant(tenantView(admission, tenant)),
+        ({ tenant }) =>
+          asTenant({
+            ...tenantView(admission, tenant),
+            ...(withStanding ? { standing: standings(tenant.id) } : {}),
+          }),
       );
     }),
     serve(TENANTS.create, async ({ caller, body }) =>
@@ -53,7 +60,11 @@ function tenantRoutes(admission: Admission): Route[] {
     ),
     serve(TENANTS.read, async ({ tenant }) => ({
       status: 200,
-      body: asTenant({ ...tenantView(admission, tenant), ...(await usageOf(admission, tenant.id)) }),
+      body: asTenant({
+        ...tenantView(admission, tenant),
+        ...(await usageOf(admission, tenant.id)),
+        standing: standings(tenant.id),
+      }),
       headers: { etag: `"${tenantRevision(admission.store, tenant.id)}"` },
     })),
     serve(TENANTS.remove, (request) =>
@@ -110,6 +121,6 @@ function tokenRoutes(admission: Admission, tokenKey: Buffer): Route[] {
   ];
 }
 
-export function accessRoutes(admission: Admission, tokenKey: Buffer): Route[] {
-  return [...tenantRoutes(admission), ...tokenRoutes(admission, tokenKey)];
+export function accessRoutes(admission: Admission, standings: TenantStandings, tokenKey: Buffer): Route[] {
+  return [...tenantRoutes(admission, standings), ...tokenRoutes(admission, tokenKey)];
 }

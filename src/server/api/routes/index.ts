@@ -6,6 +6,7 @@ import type { NodeAdmission } from '../../writes/nodes/node-admission.ts';
 import { ShownRecommendations } from '../../writes/deployments/recommendations.ts';
 import type { VolumeAdmission } from '../../writes/volumes/volume-stored.ts';
 import type { Dispatch } from '../../agents/dispatch.ts';
+import type { TenantStandings } from '../../figures/tenant-standing.ts';
 import type { Route, RouteRequest } from '../route.ts';
 import { accessRoutes } from './access.ts';
 import { attachedContainers, measuredVolume } from './agent-answers.ts';
@@ -34,6 +35,7 @@ import { webhookRoutes } from './webhooks.ts';
 
 export interface RouteDependencies {
   readonly admission: Admission;
+  readonly standings: TenantStandings;
   readonly tokenKey: Buffer;
   readonly sessions: SessionSettings & { readonly signInsPerMinute: number };
   readonly dispatch: Dispatch;
@@ -48,6 +50,7 @@ export interface RouteDependencies {
 /** Every route under /api/v1, one list. */
 export function apiRoutes({
   admission,
+  standings,
   tokenKey,
   sessions,
   dispatch,
@@ -101,7 +104,7 @@ export function apiRoutes({
       shown: new ShownRecommendations(),
       measure: (tenantId, node, volumeId) => measuredVolume(dispatch, tenantId, node, volumeId),
     }),
-    ...accessRoutes(admission, tokenKey),
+    ...accessRoutes(admission, standings, tokenKey),
     ...sessionRoutes(admission, tokenKey, sessions),
     ...systemRoutes(admission, questions),
   ];

@@ -22,9 +22,11 @@ const asSession = exactly<Answer<typeof session>>();
 const asEnded = exactly<Answer<typeof sessionEnded>>();
 
 /** Who calls and what they may do; the dashboard shows only what would not be refused. */
-function whoCalls({ principal, tenant }: Caller): Answer<typeof session> {
+function whoCalls(store: Admission['store'], { principal, tenant }: Caller): Answer<typeof session> {
+  const name = store.getGlobal('tokens', principal.tokenId)?.record.name;
   return {
     tokenId: principal.tokenId,
+    ...(name === undefined ? {} : { tokenName: name }),
     role: principal.role,
     permissions: PERMISSIONS[principal.role],
     tenant: { id: tenant.id, slug: tenant.slug, name: tenant.name },
@@ -68,7 +70,7 @@ export function sessionRoutes(
   const idOf = ({ headers }: Pick<RouteRequest, 'headers'>) =>
     sessionIdOf(settingsFor(settings, headers), headers.cookie);
   const withSession = (request: Caller, id: string, expiresAt: string) =>
-    asSession({ ...whoCalls(request), expiresAt, csrfToken: csrfToken(tokenKey, id) });
+    asSession({ ...whoCalls(admission.store, request), expiresAt, csrfToken: csrfToken(tokenKey, id) });
   const current = (request: RequestFor<typeof SESSION.read>): ReplyTo<typeof SESSION.read> => {
     // With both, Authorization is what the request was admitted by.
     const id = request.headers.authorization === undefined ? idOf(request) : undefined;
@@ -78,7 +80,7 @@ export function sessionRoutes(
       status: 200,
       body:
         session === undefined
-          ? asSession(whoCalls(request))
+          ? asSession(whoCalls(admission.store, request))
           : withSession(request, session.id, session.stored.record.expiresAt),
     };
   };

@@ -19,7 +19,7 @@ import { acceptedOf, type Admission, type Caller, commitAttempts, type Outcome }
 import { type IfMatch, revisionRejection } from '../if-match.ts';
 
 /** Its usage is in the answer for a single tenant only. */
-type TenantAnswer = Omit<Answer<typeof tenantAnswer>, 'usage'>;
+type TenantAnswer = Omit<Answer<typeof tenantAnswer>, 'usage' | 'standing'>;
 const asTenant = exactly<TenantAnswer>();
 
 /** As it is stored, but for what a write is about to change. */
