@@ -126,6 +126,39 @@ describe('every page', () => {
   });
 });
 
+describe('keys', () => {
+  it('find, go and help, take nothing from who types, and give the focus back', async () => {
+    const { page } = await stage.open('/deployments');
+    await settled(page);
+    await page.keyboard.press('/');
+    await page.keyboard.type('g j?');
+    expect(await page.getByLabel('Find deployments').inputValue()).toBe('g j?');
+    await page.getByRole('button', { name: 'Find' }).focus();
+    await page.keyboard.press('Control+k');
+    const field = page.getByRole('combobox', { name: 'Find pages, actions and records' });
+    await field.fill('ledg');
+    await page.getByRole('option', { name: 'ledger' }).waitFor();
+    expect(await seriousFindings(page, 'the palette')).toEqual([]);
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Tab');
+    expect(await page.evaluate("document.activeElement.closest('[role=dialog]') !== null")).toBe(true);
+    await page.keyboard.press('Escape');
+    await field.waitFor({ state: 'detached' });
+    expect(await page.evaluate('document.activeElement.textContent')).toContain('Find');
+    await page.keyboard.press('Control+k');
+    await field.fill('ledg');
+    await page.getByRole('option', { name: 'ledger' }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'ledger', level: 1 }).waitFor();
+    await page.keyboard.press('g');
+    await page.keyboard.press('n');
+    await page.getByRole('heading', { name: 'Nodes', level: 1 }).waitFor();
+    await page.keyboard.press('?');
+    await page.getByRole('dialog', { name: 'Keys' }).waitFor();
+  });
+});
+
 describe('a session in the browser', () => {
   it('leaves no token where a script could find it', async () => {
     const { page, context } = await openPage(stage.browser);
@@ -180,7 +213,7 @@ describe('a session in the browser', () => {
     await page.getByText('No deployments yet').waitFor();
     await page.getByRole('link', { name: 'All tenants' }).click();
     const worst = page.getByRole('region', { name: 'Tenants' }).locator('tbody tr').first();
-    await worst.getByText(/^\d deployments?$/).waitFor();
+    await worst.getByText(/^\d+ problems?$/).waitFor();
     await worst.getByRole('button', { name: 'shop' }).click();
     await page.getByRole('region', { name: 'Needs attention' }).getByText('mailer').waitFor();
   });

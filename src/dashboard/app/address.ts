@@ -1,4 +1,5 @@
-import { useParams, useSearch } from '@tanstack/react-router';
+import { useState } from 'react';
+import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import type { Draft } from '../lib/draft.ts';
 
 /** A `$name` of the page's path. */
@@ -18,6 +19,18 @@ export function useAddress() {
     },
     isSet: (name: string): boolean => search[name] === true,
   };
+}
+
+/** A window of a page, which its address may ask for: closed, it is taken out of the address. */
+export function useWindow(name: string): readonly [isOpen: boolean, setOpen: (isOpen: boolean) => void] {
+  const navigate = useNavigate();
+  const isAsked = useAddress().isSet(name);
+  const [isOpen, setOpen] = useState(false);
+  const set = (next: boolean) => {
+    setOpen(next);
+    if (!next && isAsked) void navigate({ to: '.', search: {}, replace: true });
+  };
+  return [isAsked || isOpen, set];
 }
 
 /** The router reads a text that looks like a number as one. */

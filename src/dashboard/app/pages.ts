@@ -174,3 +174,8 @@ export const PAGES: readonly PageEntry[] = [
     component: lazyRouteComponent(() => import('../features/tenants/tenants-page.tsx'), 'TenantsPage'),
   },
 ];
+
+/** Whether there is such a page, and the role may see it. */
+export function mayOpen(path: string, can: (permission: Permission) => boolean): boolean {
+  return PAGES.some((page) => page.path === path && (page.permission === undefined || can(page.permission)));
+}

@@ -12,6 +12,7 @@ import { Loading } from '../components/loading.tsx';
 import { PageTitleProvider } from './page-title.tsx';
 import { PAGES } from './pages.ts';
 import { Shell } from './shell.tsx';
+import { ShortcutKeys } from './shortcut-keys.tsx';
 
 function NotFound() {
   return (
@@ -28,9 +29,11 @@ function PageError({ error }: ErrorComponentProps) {
 function Root() {
   return (
     <PageTitleProvider>
-      <Shell>
-        <Outlet />
-      </Shell>
+      <ShortcutKeys>
+        <Shell>
+          <Outlet />
+        </Shell>
+      </ShortcutKeys>
     </PageTitleProvider>
   );
 }

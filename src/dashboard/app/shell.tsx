@@ -4,6 +4,7 @@ import { Icon } from '../components/icon.tsx';
 import { AccountMenu } from './account-menu.tsx';
 import { LiveIndicator } from './live-indicator.tsx';
 import { Navigation } from './navigation.tsx';
+import { useOpenPalette } from './shortcut-keys.tsx';
 import { TenantPicker } from './tenant-picker.tsx';
 
 function Brand() {
@@ -12,6 +13,22 @@ function Brand() {
       <img src="/favicon.svg" alt="" className="size-7" />
       <span className="text-[0.9375rem] font-semibold tracking-tight">Berth</span>
     </span>
+  );
+}
+
+function FindButton() {
+  const open = useOpenPalette();
+  return (
+    <button
+      type="button"
+      aria-keyshortcuts="Control+K Meta+K"
+      onClick={open}
+      className="flex h-9 w-full items-center gap-2 rounded-md border px-3 text-muted hover:border-line-strong hover:text-ink"
+    >
+      <Icon name="search" className="size-4" />
+      <span className="flex-1 text-left">Find</span>
+      <kbd className="hidden rounded border bg-sunken px-1.5 text-2xs md:inline">Ctrl K</kbd>
+    </button>
   );
 }
 
@@ -54,6 +71,9 @@ export function Shell({ children }: { readonly children: ReactNode }) {
         </div>
         <div className="px-3 pt-3 pb-2 md:pt-1">
           <TenantPicker />
+        </div>
+        <div className="px-3 pb-2">
+          <FindButton />
         </div>
         <Navigation />
         <div className="mt-auto border-t p-3">

@@ -1,4 +1,5 @@
-import { lazy, Suspense, useState } from 'react';
+import { lazy, Suspense } from 'react';
+import { useWindow } from '../../app/address.ts';
 import { useSession } from '../../app/session.tsx';
 import { Badge } from '../../components/badge.tsx';
 import { Button } from '../../components/button.tsx';
@@ -86,7 +87,7 @@ function textOf({ name, labels, engine }: Node): string {
 export function NodesPage() {
   const { can } = useSession();
   const { data, error } = useNodes();
-  const [isEnrolling, setEnrolling] = useState(false);
+  const [isEnrolling, setEnrolling] = useWindow('enrol');
   const enrol = can('nodes.manage') ? (
     <Button tone="primary" icon="plus" onClick={() => setEnrolling(true)}>
       Enrol a node
@@ -113,7 +114,7 @@ export function NodesPage() {
           </EmptyState>
         }
       />
-      {isEnrolling ? (
+      {isEnrolling && enrol !== null ? (
         <Suspense>
           <EnrolDialog onClose={() => setEnrolling(false)} />
         </Suspense>

@@ -75,10 +75,17 @@ function columnsOf(onOpen: (slug: string) => void): readonly Column<Standed>[] {
     },
     {
       title: 'Needs attention',
-      width: '13rem',
+      width: '26%',
       sortBy: ({ troubles }) => -troubles,
       cell: ({ standing, troubles }) => (
-        <Badge tone={troubles === 0 ? 'ok' : 'bad'}>{troublesText(standing)}</Badge>
+        <span className="flex items-center gap-2" title={troublesText(standing)}>
+          <Badge tone={troubles === 0 ? 'ok' : 'bad'}>
+            {troubles === 0 ? 'nothing' : count(troubles, 'problem')}
+          </Badge>
+          <span className="hidden truncate text-xs text-muted xl:inline">
+            {troubles === 0 ? '' : troublesText(standing)}
+          </span>
+        </span>
       ),
     },
     {

@@ -1,5 +1,6 @@
 import type { TenantView } from '../../lib/records.ts';
 import { useMemo, useState } from 'react';
+import { useWindow } from '../../app/address.ts';
 import { useApi, useSession } from '../../app/session.tsx';
 import { Badge } from '../../components/badge.tsx';
 import { Button, IconButton } from '../../components/button.tsx';
@@ -38,7 +39,7 @@ export function TenantsPage() {
   const reread = useRereadTenants();
   const { done } = useToast();
   const { data, error } = useTenants();
-  const [isCreating, setCreating] = useState(false);
+  const [isCreating, setCreating] = useWindow('new');
   const [open, setOpen] = useState<Open>();
   const columns = useMemo<readonly Column<TenantView>[]>(
     () => [

@@ -1,5 +1,6 @@
 import { useMemo, useState } from 'react';
 import type { ItemOf } from '../../../sdk/index.ts';
+import { useWindow } from '../../app/address.ts';
 import { useApi, useSession } from '../../app/session.tsx';
 import { useRecords, useReread } from '../../app/use-records.ts';
 import { Badge } from '../../components/badge.tsx';
@@ -91,7 +92,7 @@ export function TokensPage() {
   const reread = useReread();
   const { done } = useToast();
   const { data, error } = useRecords('tokens', 'GET /api/v1/tokens');
-  const [isCreating, setCreating] = useState(false);
+  const [isCreating, setCreating] = useWindow('new');
   const [leaving, setLeaving] = useState<Token>();
   const columns = useMemo(() => columnsOf(view.tokenId, setLeaving), [view.tokenId]);
   const rows = useMemo(() => data?.toSorted((a, b) => Number(isOver(a)) - Number(isOver(b))), [data]);

@@ -1,0 +1,39 @@
+/** After `g`: where it goes. */
+export const GO: Readonly<Record<string, readonly [path: string, title: string]>> = {
+  o: ['/', 'Overview'],
+  d: ['/deployments', 'Deployments'],
+  j: ['/jobs', 'Jobs'],
+  n: ['/nodes', 'Nodes'],
+  t: ['/topology', 'Topology'],
+  v: ['/volumes', 'Volumes'],
+  s: ['/secrets', 'Secrets'],
+  w: ['/networks', 'Network'],
+  e: ['/events', 'Events'],
+  a: ['/audit', 'Audit'],
+};
+
+export type Shortcut =
+  | { readonly does: 'palette' | 'search' | 'help' | 'wait' }
+  | { readonly does: 'go'; readonly to: string };
+
+/** A key as the browser tells it. */
+export interface Pressed {
+  readonly key: string;
+  readonly ctrlKey: boolean;
+  readonly metaKey: boolean;
+  readonly altKey: boolean;
+}
+
+/** What a key means here; undefined: nothing. `isTyping`: it is meant for a field, a terminal or a window over the page. */
+export function shortcutOf(
+  { key, ctrlKey, metaKey, altKey }: Pressed,
+  { isTyping, isAfterG }: { readonly isTyping: boolean; readonly isAfterG: boolean },
+): Shortcut | undefined {
+  if (key.toLowerCase() === 'k' && ctrlKey !== metaKey && !altKey) return { does: 'palette' };
+  if (isTyping || ctrlKey || metaKey || altKey) return undefined;
+  const to = isAfterG ? GO[key]?.[0] : undefined;
+  if (to !== undefined) return { does: 'go', to };
+  if (key === 'g') return { does: 'wait' };
+  if (key === '/') return { does: 'search' };
+  return key === '?' ? { does: 'help' } : undefined;
+}
