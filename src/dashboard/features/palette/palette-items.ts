@@ -1,5 +1,5 @@
 import type { Permission } from '../../../core/model/permission.ts';
-import { PAGES } from '../../app/pages.ts';
+import { mayOpen, PAGES } from '../../app/pages.ts';
 import type { IconName } from '../../components/icon.tsx';
 
 export interface Item {
@@ -58,8 +58,8 @@ const ACTIONS: readonly Action[] = [
 
 /** What the role permits: pages of the navigation, and actions. */
 export function fixedItems(can: (permission: Permission) => boolean): readonly Item[] {
-  const pages = PAGES.flatMap(({ path, title, nav, permission }) =>
-    nav !== undefined && (permission === undefined || can(permission))
+  const pages = PAGES.flatMap(({ path, title, nav }) =>
+    nav !== undefined && mayOpen(path, can)
       ? [{ id: path, group: 'Go to', title, icon: nav.icon, to: path }]
       : [],
   );

@@ -1,3 +1,5 @@
+import { mayOpen } from '../../app/pages.ts';
+import { useSession } from '../../app/session.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { GO } from './shortcuts.ts';
 
@@ -25,7 +27,13 @@ function Keys({ keys }: { readonly keys: readonly string[] }) {
 
 /** All keys that do something on every page. */
 export function ShortcutHelp({ onClose }: { readonly onClose: () => void }) {
-  const shown = [...GENERAL, ...Object.entries(GO).map(([key, [, title]]) => [['g', key], title] as const)];
+  const { can } = useSession();
+  const shown = [
+    ...GENERAL,
+    ...Object.entries(GO)
+      .filter(([, [path]]) => mayOpen(path, can))
+      .map(([key, [, title]]) => [['g', key], title] as const),
+  ];
   return (
     <Dialog title="Keys" note="They do nothing while you type in a field." isOpen onClose={onClose}>
       <dl className="grid grid-cols-[auto_1fr] items-center gap-x-6 gap-y-2">
