@@ -9,12 +9,11 @@ import type { Store } from '../store/store.ts';
 import type { ViewChange } from '../store/view.ts';
 import { COARSE } from './columns.ts';
 import { readHistory, type SeriesName, writeHistory } from './history-file.ts';
+import { type HistoryKind, KeptSeries } from './kept-series.ts';
 import { Series, SERIES_BYTES } from './series.ts';
 import type { Window } from './window.ts';
 
-const KINDS = ['deployments', 'nodes'] as const;
-export type HistoryKind = (typeof KINDS)[number];
-type TenantSeries = Readonly<Record<HistoryKind, Map<string, Series>>>;
+const KINDS: readonly HistoryKind[] = ['deployments', 'nodes'];
 
 /** So often a figure is taken, or as often as agents measure: at least twice in the shortest step. */
 const EVERY_MS = 15_000;
@@ -57,8 +56,7 @@ function figures({ containers, cpu, memoryBytes, ...network }: UsageSum): readon
 export class History {
   readonly #options: HistoryOptions;
   readonly #most: number;
-  readonly #tenants = new Map<TenantId, TenantSeries>();
-  #count = 0;
+  readonly #kept = new KeptSeries();
   #timer: NodeJS.Timeout | undefined;
   #leave: () => void = () => undefined;
   #round: Promise<void> | undefined;
@@ -71,7 +69,7 @@ export class History {
 
   /** For metrics. */
   get bytes(): number {
-    return this.#count * SERIES_BYTES;
+    return this.#kept.count * SERIES_BYTES;
   }
 
   /** The store has been read. */
@@ -124,7 +122,7 @@ export class History {
   }
 
   *#named(): Generator<readonly [SeriesName, Series]> {
-    for (const [of, own] of this.#tenants)
+    for (const [of, own] of this.#kept)
       for (const kind of KINDS)
         for (const [name, series] of own[kind]) {
           const stamp = this.#stamp(of, kind, name);
@@ -149,7 +147,7 @@ export class History {
     name: string,
     { level, from, to }: Window,
   ): number[][] | undefined {
-    return this.#tenants.get(tenantId)?.[kind].get(name)?.read(level, from, to);
+    return this.#kept.of(tenantId)?.[kind].get(name)?.read(level, from, to);
   }
 
   /** One round over everything that is kept. */
@@ -185,7 +183,7 @@ export class History {
   #sampleState(tenantId: TenantId, nowMs: number): void {
     for (const kind of ['nodes', 'deployments'] as const) this.#discover(tenantId, kind);
     const tenant = this.#options.store.forTenant(tenantId);
-    const own = this.#tenants.get(tenantId);
+    const own = this.#kept.of(tenantId);
     for (const [name, series] of own?.deployments ?? []) {
       const status = tenant.get('deployment-status', idOf('deployment-status', name))?.record;
       const { running = Number.NaN, desired = Number.NaN } = status ?? {};
@@ -201,13 +199,13 @@ export class History {
   /** What has no series yet, in the order of names, as far as there is room. */
   #discover(tenantId: TenantId, kind: HistoryKind): void {
     const stored = this.#options.store.view.tenant(tenantId, kind);
-    if ((this.#tenants.get(tenantId)?.[kind].size ?? 0) >= stored.size) return;
+    if ((this.#kept.of(tenantId)?.[kind].size ?? 0) >= stored.size) return;
     for (const id of stored.ids())
       if (this.#series(tenantId, kind, segmentsOf(kind, id)[0]) === undefined) return;
   }
 
   #known(tenantId: TenantId, kind: HistoryKind, name: string): Series | undefined {
-    return this.#tenants.get(tenantId)?.[kind].get(name);
+    return this.#kept.of(tenantId)?.[kind].get(name);
   }
 
   /** Undefined: there is no room, or no such record any more, although its last containers still run. */
@@ -216,49 +214,33 @@ export class History {
     if (known !== undefined) return known;
     if (this.#options.store.view.tenant(tenantId, kind).get(idOf(kind, name)) === undefined) return undefined;
     if (!this.#hasRoom(tenantId)) return undefined;
-    if (this.#count >= this.#most) this.#giveWay();
-    const own = this.#tenants.get(tenantId) ?? { deployments: new Map(), nodes: new Map() };
-    this.#tenants.set(tenantId, own);
+    if (this.#kept.count >= this.#most) this.#giveWay();
     const series = new Series();
-    own[kind].set(name, series);
-    this.#count += 1;
+    this.#kept.add(tenantId, kind, name, series);
     return series;
-  }
-
-  /** The tenant that has most. */
-  #largest(): readonly [TenantId, TenantSeries] | undefined {
-    let most: readonly [TenantId, TenantSeries] | undefined;
-    for (const one of this.#tenants) if (most === undefined || sizeOf(one[1]) > sizeOf(most[1])) most = one;
-    return most;
   }
 
   /** For one more of this tenant: also where another has more, which gives way then. */
   #hasRoom(tenantId: TenantId): boolean {
-    if (this.#count < this.#most) return true;
-    return sizeOf(this.#largest()?.[1]) > sizeOf(this.#tenants.get(tenantId)) + 1;
+    return this.#kept.count < this.#most || this.#kept.most > this.#kept.sizeOf(tenantId) + 1;
   }
 
   /** The newest of the tenant that has most goes, nodes last. */
   #giveWay(): void {
-    const [tenantId, own] = this.#largest() ?? [];
+    const tenantId = this.#kept.largest;
+    const own = tenantId && this.#kept.of(tenantId);
     if (tenantId === undefined || own === undefined) return;
     const kind: HistoryKind = own.deployments.size > 0 ? 'deployments' : 'nodes';
-    const newest = [...own[kind].keys()].at(-1);
-    if (newest !== undefined) this.#drop(tenantId, kind, newest);
-  }
-
-  #drop(tenantId: TenantId, kind: HistoryKind, name: string): void {
-    const own = this.#tenants.get(tenantId);
-    if (own?.[kind].delete(name) !== true) return;
-    this.#count -= 1;
-    if (sizeOf(own) === 0) this.#tenants.delete(tenantId);
+    const { newest } = own[kind];
+    if (newest !== undefined) this.#kept.drop(tenantId, kind, newest);
   }
 
   #sweep(nowMs: number): void {
     this.#sweptMs = nowMs;
-    for (const [tenantId, own] of this.#tenants)
+    for (const [tenantId, own] of this.#kept)
       for (const kind of KINDS)
-        for (const [name, series] of own[kind]) if (series.isOver(nowMs)) this.#drop(tenantId, kind, name);
+        for (const [name, series] of own[kind])
+          if (series.isOver(nowMs)) this.#kept.drop(tenantId, kind, name);
   }
 
   #heard(change: ViewChange): void {
@@ -266,7 +248,7 @@ export class History {
       case 'deployments':
       case 'nodes':
         if (change.after === undefined)
-          this.#drop(change.tenantId, change.kind, segmentsOf(change.kind, change.id)[0]);
+          this.#kept.drop(change.tenantId, change.kind, segmentsOf(change.kind, change.id)[0]);
         return;
       case 'failures':
         this.#failed(change);
@@ -289,10 +271,6 @@ export class History {
         if (series !== undefined) series.failures += 1;
     }
   }
-}
-
-function sizeOf(own: TenantSeries | undefined): number {
-  return own === undefined ? 0 : own.deployments.size + own.nodes.size;
 }
 
 /** Lets others in when it was at work for a while. */
