@@ -1,13 +1,11 @@
 import { isRecord } from './values.ts';
 
-const byCodeUnits = (a: string, b: string): number => (a < b ? -1 : 1);
-
-/** JSON with sorted keys and no undefined members: equal values give equal text. */
+/** JSON with keys sorted by their code units, as `sort` does, and without undefined members: equal values give equal text. */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item ?? null)).join(',')}]`;
   if (isRecord(value)) {
     let members = '';
-    for (const key of Object.keys(value).sort(byCodeUnits)) {
+    for (const key of Object.keys(value).sort()) {
       const member = value[key];
       if (member === undefined) continue;
       members += `${members === '' ? '' : ','}${JSON.stringify(key)}:${canonicalJson(member)}`;

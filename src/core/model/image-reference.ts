@@ -39,7 +39,20 @@ export function isDigest(text: string): boolean {
   return DIGEST.test(text);
 }
 
+/** Texts of late: an image is written far more often than it is a new one. */
+const MAX_REMEMBERED = 256;
+const remembered = new Map<string, ParsedImageReference>();
+
 export function parseImageReference(text: string): ParsedImageReference {
+  const known = remembered.get(text);
+  if (known !== undefined) return known;
+  const parsed = parseReference(text);
+  if (remembered.size >= MAX_REMEMBERED) remembered.clear();
+  if (text.length <= MAX_TEXT) remembered.set(text, parsed);
+  return parsed;
+}
+
+function parseReference(text: string): ParsedImageReference {
   if (text.length === 0 || text.length > MAX_TEXT) return problem('unparsable');
   const at = text.indexOf('@');
   const named = at === -1 ? text : text.slice(0, at);

@@ -8,7 +8,7 @@ import { received } from '../rejections/redaction.ts';
 import { reject } from '../rejections/reject.ts';
 import type { Rejection } from '../rejections/rejection.ts';
 import { accessFactRule, type AttachmentFacts, networksFactRule } from './attachment-facts.ts';
-import { isJudged, type Judged } from './rule.ts';
+import { firstRejection, isJudged, type Judged } from './rule.ts';
 import { type VolumeResidencyConflict, volumeResidencyRejection } from './volume-residency.ts';
 
 /** What a deployment's rules need to know of the tenant's other records. Reads are lazy: most specs ask for little. */
@@ -274,7 +274,7 @@ export function deploymentFactsRejection(
   facts: DeploymentFacts,
   judged?: Judged,
 ): Rejection | undefined {
-  return deploymentFactsRejections(spec, facts, judged).next().value ?? undefined;
+  return firstRejection(FACT_RULES, spec, facts, judged);
 }
 
 export function dependencyWarnings(spec: Workload, facts: DeploymentFacts): Warning[] {

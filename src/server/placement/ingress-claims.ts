@@ -21,6 +21,7 @@ export function claimIngress(
   specs: { readonly before: Reachable; readonly after: Reachable },
   transaction: Transaction,
 ): void {
+  if (specs.before?.ingress === undefined && specs.after?.ingress === undefined) return;
   const after = keysOf(specs.after);
   for (const key of new Set([...keysOf(specs.before), ...after])) {
     const id = idOf('ingress-claims', key);

@@ -40,6 +40,7 @@ export function claimVolumes(
   specs: { readonly before: Mounting; readonly after: Mounting },
   transaction: Transaction,
 ): void {
+  if (specs.before?.volumes === undefined && specs.after?.volumes === undefined) return;
   const after = new Map(specs.after?.volumes?.map((mount) => [mount.volumeId, mount]));
   const before = specs.before?.volumes?.map(({ volumeId }) => volumeId) ?? [];
   for (const volumeId of new Set([...before, ...after.keys()])) {

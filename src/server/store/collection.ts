@@ -23,6 +23,7 @@ export class Collection<T> {
   readonly #idOfOther = new Map<string, string>();
   readonly #ids = new SortedIds();
   #bytes = 0;
+  #changes = 0;
 
   constructor(otherId?: (record: T) => string | undefined) {
     this.otherId = otherId;
@@ -31,6 +32,11 @@ export class Collection<T> {
   /** Of all records, as text. */
   get bytes(): number {
     return this.#bytes;
+  }
+
+  /** Grows with every change: what was worked out from all records holds while this is the same. */
+  get changes(): number {
+    return this.#changes;
   }
 
   get size(): number {
@@ -50,6 +56,7 @@ export class Collection<T> {
   /** `replaced`: bytes of the record of this id until now. */
   set(stored: Stored<T>, replaced = 0): void {
     const { size } = this.#byId;
+    this.#changes += 1;
     if (this.otherId !== undefined) this.#note(stored, this.#byId.get(stored.id));
     this.#byId.set(stored.id, stored);
     this.#bytes += (stored.bytes ?? 0) - replaced;
@@ -60,6 +67,7 @@ export class Collection<T> {
   delete(id: string): Stored<T> | undefined {
     const existing = this.#byId.get(id);
     if (existing === undefined) return undefined;
+    this.#changes += 1;
     this.#byId.delete(id);
     if (this.otherId !== undefined) this.#note(undefined, existing);
     this.#ids.delete(id);

@@ -71,9 +71,14 @@ export function tenantPrefixes(tenantId: TenantId): readonly string[] {
   return [`${TENANT}${tenantId}/`, `c/${tenantId}/`];
 }
 
+/** Where it names its tenant; 0: nowhere. */
+function tenantAt(key: string): number {
+  return key.startsWith(TENANT) ? TENANT.length : key.startsWith('c/') ? 2 : 0;
+}
+
 /** Absent for platform-wide records. */
 export function tenantOfKey(key: string): TenantId | undefined {
-  const from = key.startsWith(TENANT) ? TENANT.length : key.startsWith('c/') ? 2 : 0;
+  const from = tenantAt(key);
   return from === 0 ? undefined : tenantId(key.slice(from, key.indexOf('/', from)));
 }
 
@@ -98,6 +103,12 @@ export function parseHotKey(key: string): HotKey | undefined {
     kind: key.slice(kindAt, idAt - 1),
     id: key.slice(idAt),
   };
+}
+
+/** Of any key, hot or cold. */
+export function kindOfKey(key: string): string {
+  const from = key.startsWith(GLOBAL) ? GLOBAL.length : key.indexOf('/', tenantAt(key)) + 1;
+  return key.slice(from, key.indexOf('/', from));
 }
 
 export interface ParsedKey {

@@ -1,7 +1,7 @@
 import { parsedRecord } from '../../core/model/values.ts';
 import { type TenantId, tenantId } from '../../core/model/ids.ts';
 import { QUOTA_KINDS, type QuotaKind, type Stock } from '../../core/model/quota.ts';
-import { coldKey, isHot, parseKey, tenantOfKey } from './keys.ts';
+import { coldKey, isHot, kindOfKey, tenantOfKey } from './keys.ts';
 import type { Commit } from './kv.ts';
 import type { ColdRecords, TenantRecords } from './records.ts';
 import type { SecretKind } from './owners.ts';
@@ -114,26 +114,28 @@ export class StoreUsage {
 
   /** By tenant and kind, without those that stay as they are. Keys that are not in memory count as new. */
   growth(commit: Commit): readonly Growth[] {
-    const found = new Map<string, { -readonly [K in keyof Growth]: Growth[K] }>();
+    // Of a few kinds: looked through faster than found by a key that is made for it.
+    const found: { -readonly [K in keyof Growth]: Growth[K] }[] = [];
     const add = (key: string, value: string | undefined): void => {
-      const parsed = parseKey(key);
-      const counted = parsed && KIND_OF.get(parsed.kind);
-      if (parsed === undefined || counted === undefined) return;
+      const counted = KIND_OF.get(kindOfKey(key));
+      if (counted === undefined) return;
       const before = this.#heldBytes(key);
       const tenantId = tenantOfKey(key) ?? tenantNamed(value);
       if (tenantId === undefined) return;
       const bytes = (value === undefined ? 0 : Buffer.byteLength(value)) - (before ?? 0);
       const records = (value === undefined ? 0 : 1) - (before === undefined ? 0 : 1);
-      const id = `${tenantId}/${counted.kind}`;
-      const growth = found.get(id) ?? { tenantId, kind: counted.kind, records: 0, bytes: 0, heldBytes: 0 };
+      let growth = found.find((one) => one.kind === counted.kind && one.tenantId === tenantId);
+      if (growth === undefined) {
+        growth = { tenantId, kind: counted.kind, records: 0, bytes: 0, heldBytes: 0 };
+        found.push(growth);
+      }
       if (counted.counts) growth.records += records;
       growth.bytes += bytes;
       if (isHot(key)) growth.heldBytes += bytes;
-      found.set(id, growth);
     };
     for (const { key, value } of commit.puts ?? []) add(key, value);
     for (const key of commit.deletes ?? []) add(key, undefined);
-    return [...found.values()];
+    return found;
   }
 
   /** Of what is not in memory, by a commit of this process that knows what it removed. */

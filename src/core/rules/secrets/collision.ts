@@ -28,6 +28,8 @@ export function checkCollisions(
   draft: SecretBearingDraft,
   known: KnownKeys = new Map(),
 ): Rejection | undefined {
+  // Variables of one source have a name each.
+  if ((draft.secrets ?? []).length === 0 && draft.composedEnvironment === undefined) return undefined;
   const owners = new Map<string, Claim>();
   for (const claim of claims(draft, known)) {
     const owner = owners.get(claim.variable);

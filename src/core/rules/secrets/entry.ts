@@ -167,8 +167,10 @@ function checkEach(
   draft: SecretBearingDraft,
   policy: SecretPolicy,
 ): Rejection | undefined {
+  const { secrets = [] } = draft;
+  if (secrets.length === 0) return undefined;
   const siblings = siblingsOf(draft);
-  for (const [index, entry] of (draft.secrets ?? []).entries()) {
+  for (const [index, entry] of secrets.entries()) {
     const rejection = firstRejection(rules, entry, index, siblings, policy);
     if (rejection !== undefined) return rejection;
   }

@@ -20,6 +20,7 @@ export function keysAfter(
 
 /** A reference may be stored before its document; until both are there no container is made, so that is said at once. */
 export function missingReferenceWarnings(draft: SecretBearingDraft, known: KnownKeys): readonly Warning[] {
+  if ((draft.secrets ?? []).length === 0) return [];
   const after = keysAfter(draft, known);
   const warnings: Warning[] = [];
   const pathOf = new Map<string, string>();

@@ -17,7 +17,12 @@ import { attachmentWarnings, withoutUnknown } from '../../../core/rules/attachme
 import { dependencyWarnings, deploymentFactsRejection } from '../../../core/rules/deployment-facts.ts';
 import { isJudged } from '../../../core/rules/rule.ts';
 import { checkNothingPersists } from '../../../core/rules/secrets/persist-guard.ts';
-import { countryOf, residencyWarning, unstatedWarning } from '../../../core/scheduler/residency.ts';
+import {
+  constrainsResidency,
+  countryOf,
+  residencyWarning,
+  unstatedWarning,
+} from '../../../core/scheduler/residency.ts';
 import type { DEPLOYMENTS } from '../../../core/operations/deployments.ts';
 import { countedWarnings } from '../../placement/counted.ts';
 import { claimIngress } from '../../placement/ingress-claims.ts';
@@ -81,7 +86,9 @@ function warnings(admission: Admission, caller: Caller, spec: DeploymentSpec): W
   ];
 }
 
+/** Looks at every node, where anything is asked for. */
 export function residencyWarnings(admission: Admission, caller: Caller, spec: Workload): Warning[] {
+  if (!constrainsResidency(spec.placement?.residency)) return [];
   const nodes = caller.tenant.list('nodes').map(({ id, record }) => ({
     name: record.name,
     labels: record.labels,

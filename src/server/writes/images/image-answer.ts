@@ -55,7 +55,7 @@ export async function imageAnswer(
       digest === undefined && wanted !== undefined
         ? { ...parsed.reference, digest: wanted }
         : parsed.reference,
-    platforms: [...new Set(caller.tenant.list('nodes').map(({ record }) => record.platform))].sort(),
+    platforms: platformsOf(caller.tenant),
     again: isSame,
   });
   if (outcome.kind === 'found') {
@@ -68,6 +68,28 @@ export async function imageAnswer(
   // An unchanged image was checked when it was written; it stays what it was seen to be.
   if (isSame && wanted === undefined && !demanded) return kept;
   return notSeen(image, outcome, wanted);
+}
+
+type Nodes = ReturnType<typeof nodesOf>;
+
+function nodesOf(tenant: TenantStore) {
+  return tenant.collection('nodes');
+}
+
+const knownPlatforms = new WeakMap<
+  Nodes,
+  { readonly changes: number; readonly platforms: readonly string[] }
+>();
+
+/** Of the tenant's nodes. A tenant may have many, and they change seldom. */
+function platformsOf(tenant: TenantStore): readonly string[] {
+  const nodes = nodesOf(tenant);
+  const { changes } = nodes;
+  const known = knownPlatforms.get(nodes);
+  if (known?.changes === changes) return known.platforms;
+  const platforms = [...new Set(nodes.list().map(({ record }) => record.platform))].sort();
+  knownPlatforms.set(nodes, { changes, platforms });
+  return platforms;
 }
 
 function notSeen(

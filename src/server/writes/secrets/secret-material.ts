@@ -207,6 +207,9 @@ interface Planned {
   changed: boolean;
 }
 
+/** Of a workload that sends none. */
+const NO_MATERIAL: PlannedMaterial = { alterations: [], apply: async () => undefined, include: () => {} };
+
 /** What the write of a workload will put into the secrets store, and how that is announced. Nothing is written yet. */
 export async function planMaterial(
   secrets: SecretAdmission,
@@ -216,6 +219,7 @@ export async function planMaterial(
   /** A canary runs beside what is stored under its name; anything else replaces it. */
   { beside = false }: { readonly beside?: boolean } = {},
 ): Promise<PlannedMaterial | Rejection> {
+  if ((draft.secrets ?? []).length === 0) return NO_MATERIAL;
   const { tenant } = caller;
   const planned = new Map<string, Planned>();
   const alterations: Alteration[] = [];

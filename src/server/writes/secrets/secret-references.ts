@@ -31,12 +31,16 @@ export interface KnownDocuments {
   readonly isComplete: boolean;
 }
 
+/** Of a workload that refers to none. */
+const NO_DOCUMENTS: KnownDocuments = { keys: new Map(), labels: new Map(), isComplete: true };
+
 /** Keys that the stored documents hold. A store that is away knows none: the delivery compares again and fails closed. */
 export async function knownKeys(
   { store, supposed }: SecretAdmission,
   tenant: TenantStore,
   spec: Workload,
 ): Promise<KnownDocuments> {
+  if (spec.secrets.length === 0) return NO_DOCUMENTS;
   const asked = new Map(paths(spec).map((path) => [secretPathText(path), path]));
   const labels = new Map(paths(spec).map(({ label }) => [label, labelRevision(tenant, label)]));
   const found = await sideBySide(store, asked, (path) => store.metadata(tenant.tenantId, path));
@@ -117,6 +121,7 @@ export function rotatingCollision(
   spec: DeploymentSpec,
   { keys }: KnownDocuments,
 ): Rejection | undefined {
+  if (spec.secrets.length === 0) return undefined;
   const stored = tenant.get('deployments', idOf('deployments', spec.name))?.record;
   const rotation = carryRotation(stored?.rotation, stored?.spec.secrets ?? [], spec.secrets);
   const rotating = spec.secrets.filter((entry) => overlapOf(rotation, entry) !== undefined);
@@ -167,6 +172,7 @@ export async function claimLabels(
   transaction: Transaction,
   known?: KnownDocuments,
 ): Promise<Rejection | undefined> {
+  if (spec.secrets.length === 0 && spec.ingress === undefined) return undefined;
   const claims = new Map(paths(spec).map(({ label, namespace }) => [label, namespace]));
   const labels = [...new Set([...claims.keys(), ...certificateLabels(spec)])];
   const moved = await awaitDeletions(tenant, labels);
