@@ -40,7 +40,7 @@ async function load(connections: number, options: Options, body: (name: string) 
     ],
   });
   return {
-    perSecond: result.requests.average,
+    perSecond: result['2xx'] / result.duration,
     p50: result.latency.p50,
     p99: result.latency.p99,
     errors: result.errors + result.non2xx,

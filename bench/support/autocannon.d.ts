@@ -12,6 +12,8 @@ declare module 'autocannon' {
     socketPath?: string;
     connections?: number;
     duration?: number;
+    /** So many requests instead of so long. */
+    amount?: number;
     headers?: Record<string, string>;
     requests?: Request[];
   }
@@ -21,6 +23,8 @@ declare module 'autocannon' {
     readonly errors: number;
     readonly non2xx: number;
     readonly '2xx': number;
+    /** In seconds. */
+    readonly duration: number;
   }
   export default function autocannon(options: Options): Promise<Result>;
 }

@@ -27,7 +27,7 @@ export interface ServerOptions {
   readonly listen?: string;
 }
 
-/** The control plane as a process of its own, with no rate limit that matters; resolves when it says that it is ready. */
+/** The control plane as a process of its own, with no rate limit or quota that matters; resolves when it says that it is ready. */
 export async function startServerProcess(options: ServerOptions = {}): Promise<ServerProcess> {
   const { args = [], environment = {} } = options;
   const dir = options.dir ?? mkdtempSync(join(tmpdir(), 'berth-bench-'));
@@ -40,6 +40,13 @@ export async function startServerProcess(options: ServerOptions = {}): Promise<S
         BERTH_BOOTSTRAP_TOKEN: BENCH_TOKEN,
         BERTH_RATE_LIMIT_PER_SECOND: '1000000',
         BERTH_RATE_LIMIT_BURST: '1000000',
+        // What a tenant may store is no part of what is measured: a fast machine makes more than its 20,000 deployments in some seconds.
+        BERTH_QUOTAS_RECORDS: JSON.stringify({
+          deployments: 10_000_000,
+          archives: 100_000_000,
+          nodes: 1_000_000,
+        }),
+        BERTH_QUOTAS_BYTES: JSON.stringify({ deployments: 2 ** 40, archives: 2 ** 40, nodes: 2 ** 40 }),
         // Registries of benchmarks listen on free ports.
         BERTH_REGISTRIES_ALLOW_PRIVATE: '127.0.0.1:*,localhost:*',
         ...environment,
