@@ -8,6 +8,7 @@ import type { Egress } from './networks/egress.ts';
 import { Cleaner, type CleaningSettings } from './cleaning/cleaner.ts';
 import { CleaningNews } from './cleaning/cleaning-news.ts';
 import { DiskRoom } from './cleaning/disk-room.ts';
+import { EngineStanding } from './cleaning/engine-standing.ts';
 import { ImageQuestions } from './cleaning/image-questions.ts';
 import { PulledImages } from './cleaning/pulled-images.ts';
 import { CreationCheck } from './engine/creation-check.ts';
@@ -98,6 +99,7 @@ export class Agent {
   readonly #imageQuestions: ImageQuestions;
   readonly #cleaner: Cleaner;
   readonly #room: DiskRoom;
+  readonly #standing: EngineStanding;
   readonly #cleaned = new CleaningNews();
   #info: EngineInfo;
   #facts: NodeFacts;
@@ -140,6 +142,11 @@ export class Agent {
       users: () => this.#loop.diskUsers,
       onChange: () => this.#reporter.nodeChanged(),
     });
+    this.#standing = new EngineStanding({
+      problem: () => this.#loop?.observer.problem,
+      rootDir: () => this.#info.rootDir,
+      onChange: () => this.#reporter.nodeChanged(),
+    });
     this.#facts = this.#nodeFacts();
     this.#session = new Session({
       identity,
@@ -155,7 +162,7 @@ export class Agent {
       },
       onRefused: options.onRefused,
       handlers: {
-        onWelcome: (welcome) => this.#begin(welcome),
+        onWelcome: (welcome, roundTripMs) => this.#begin(welcome, roundTripMs),
         onMessage: (message) => this.#take(message),
         onLost: () => this.#end(),
       },
@@ -310,6 +317,7 @@ export class Agent {
     this.#meter.run(all);
     this.#cleaner.run(all);
     this.#room.run(all);
+    this.#standing.run(all);
     await Promise.all([
       this.#volumes.load(),
       this.#binds.load(),
@@ -364,9 +372,18 @@ export class Agent {
     return problems.length === 0 ? {} : { problems };
   }
 
-  #conditions(): Pick<NodeFacts, 'conditions'> {
+  #conditions(): Pick<NodeFacts, 'conditions' | 'faults'> {
     const { conditions } = this.#cleaner;
-    return conditions.length === 0 ? {} : { conditions };
+    const clock = this.#clock.fault(Date.now(), performance.now());
+    const engine = this.#standing.fault();
+    const faults = [
+      ...(clock === undefined ? [] : [{ kind: 'clock', message: clock } as const]),
+      ...(engine === undefined ? [] : [{ kind: 'engine', message: engine } as const]),
+    ];
+    return {
+      ...(conditions.length === 0 ? {} : { conditions }),
+      ...(faults.length === 0 ? {} : { faults }),
+    };
   }
 
   /** Of what may change while a session lasts: what the control plane was told in its `hello` no longer holds. */
@@ -390,14 +407,16 @@ export class Agent {
     await this.#ingress?.facts();
     await this.#creation.look();
     await this.#room.read();
+    await this.#standing.look();
     // The last known facts; that the engine is away is in the report.
     this.#info = await engine.info({ deadlineMs: INFO_DEADLINE_MS }).catch(() => this.#info);
     this.#facts = this.#nodeFacts();
-    const { problems, notReady, conditions, disk, mesh, ingress } = this.#facts;
+    const { problems, notReady, conditions, faults, disk, mesh, ingress } = this.#facts;
     this.#changed.begin({
       ...optional('problems', problems),
       ...optional('notReady', notReady),
       ...optional('conditions', conditions),
+      ...optional('faults', faults),
       ...optional('disk', disk),
       ...optional('mesh', mesh),
       ...optional('ingress', ingress),
@@ -425,9 +444,9 @@ export class Agent {
     this.#takeMap(map);
   }
 
-  #begin(welcome: Welcome): void {
+  #begin(welcome: Welcome, roundTripMs: number): void {
     const { log, identity, onFirstWelcome } = this.#options;
-    this.#clock.learn(welcome.nowMs, performance.now());
+    this.#clock.learn(welcome.nowMs, performance.now(), roundTripMs);
     const owner = ownership(identity.nodeName, welcome);
     this.#loop.begin(owner, welcome.epoch);
     this.#networks.begin(owner);

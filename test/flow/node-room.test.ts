@@ -71,3 +71,63 @@ describe('resources.requests.disk', () => {
     }
   });
 });
+
+describe('conditions of a machine', () => {
+  const fault = (kind: 'clock' | 'engine', message = `the ${kind} is wrong`) => ({ kind, message });
+  const figures = async (): Promise<readonly string[]> =>
+    String((await plane.admin('GET', '/metrics')).body)
+      .split('\n')
+      .filter((line) => line.startsWith('berth_node_condition{'));
+
+  it('keep new work away, in explain, the node, an event and a metric, until they are over', async () => {
+    const shop = await plane.tenant('faulty');
+    const { agent } = await flow.connected(
+      'faulty-1',
+      shop,
+      {},
+      { faults: [fault('clock'), fault('engine')] },
+    );
+    await flow.connected('faulty-2', shop, {}, { faults: [fault('engine', 'no answer')] });
+    await flow.connected('faulty-3', shop, {}, { conditions: [{ kind: 'disk', message: 'full' }] });
+    await deploy(shop.call, 'web');
+    const explain = async () => (await shop.call('GET', '/api/v1/deployments/web/explain')).body;
+    expect((await explain()).summary).toBe(
+      '1 node has another time; 1 node has an engine that does not work; 1 node runs out of disk',
+    );
+    expect((await shop.call('GET', '/api/v1/nodes/faulty-1')).body).toMatchObject({
+      status: 'ready',
+      conditions: [fault('clock'), fault('engine')],
+      problems: ['the clock is wrong', 'the engine is wrong'],
+    });
+    expect((await figures()).filter((line) => line.includes('tenant="faulty"'))).toHaveLength(4);
+    tell(agent, {});
+    await agent.next('assignment', ({ instances }) => instances.length === 1);
+    const events = (await shop.call('GET', '/api/v1/events?kind=node.updated&subject=Node/faulty-1')).body;
+    expect(events.at(-1).message).toContain('conditions of its machine (none any more)');
+    expect((await figures()).filter((line) => line.includes('node="faulty-1"'))).toEqual([]);
+  });
+
+  it('of clocks keep nothing away where most nodes have another time', async () => {
+    const shop = await plane.tenant('timeless');
+    const { agent } = await flow.connected('timeless-1', shop, {}, { faults: [fault('clock')] });
+    await deploy(shop.call, 'web');
+    await agent.next('assignment', ({ instances }) => instances.length === 1);
+  });
+
+  it('of a hostile node are no more than they may be, and are its own tenant’s', async () => {
+    const [shop, bank] = [await plane.tenant('hostile'), await plane.tenant('beside')];
+    const many = Array.from({ length: 2 }, () => fault('engine', 'x'.repeat(5_000)));
+    await flow.connected('hostile-1', shop, {}, { faults: many });
+    const { agent } = await flow.connected('beside-1', bank, {});
+    await deploy(bank.call, 'web');
+    await agent.next('assignment', ({ instances }) => instances.length === 1);
+    const { conditions } = (await shop.call('GET', '/api/v1/nodes/hostile-1')).body;
+    expect(conditions[0].message.length).toBeLessThan(5_000);
+    expect((await figures()).filter((line) => line.includes('tenant="hostile"'))).toEqual([
+      'berth_node_condition{tenant="hostile",node="hostile-1",condition="engine"} 1',
+    ]);
+    const three = flow.dial(await flow.enrolled('hostile-2', shop));
+    three.hello(await three.next('challenge'), { faults: [...many, ...many] });
+    await three.closed;
+  });
+});

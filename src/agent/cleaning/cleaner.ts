@@ -1,5 +1,4 @@
 import { messageOf } from '../../core/model/values.ts';
-import type { NodeCondition } from '../../core/model/node.ts';
 import type { NodeCleaning } from '../../core/protocol/agent-protocol.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Log } from '../log.ts';
@@ -12,7 +11,7 @@ import {
   judgeImages,
   questionable,
 } from './plan.ts';
-import { conditionsOf, type Reading, readMachine } from './conditions.ts';
+import { conditionsOf, type Reading, readMachine, type Shortage } from './conditions.ts';
 import { type Disk, readDisk } from './disk.ts';
 import type { PulledImages } from './pulled-images.ts';
 
@@ -59,14 +58,14 @@ export class Cleaner {
   #saidFull = false;
   #restUntilMs = -Infinity;
   #looking = false;
-  #conditions: readonly NodeCondition[] = [];
+  #conditions: readonly Shortage[] = [];
 
   constructor(options: CleanerOptions) {
     this.#options = options;
   }
 
   /** What keeps new work away from this machine, as of the last look. */
-  get conditions(): readonly NodeCondition[] {
+  get conditions(): readonly Shortage[] {
     return this.#conditions;
   }
 

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import type { NodeCondition, NodeConditionKind } from '../../core/model/node.ts';
+import type { NodeCondition, NodeShortage } from '../../core/model/node.ts';
 
 const GIB = 1024 ** 3;
 
@@ -11,21 +11,25 @@ interface Mark {
   readonly roomBytes?: number;
 }
 
-const MARKS: Readonly<Record<NodeConditionKind, Mark>> = {
+const MARKS: Readonly<Record<NodeShortage, Mark>> = {
   disk: { from: 95, to: 90, roomBytes: 20 * GIB },
   memory: { from: 95, to: 90, roomBytes: 4 * GIB },
   pids: { from: 90, to: 80 },
 };
 
 export interface Reading {
-  readonly kind: NodeConditionKind;
+  readonly kind: NodeShortage;
   readonly percent: number;
   readonly freeBytes?: number;
   /** What it is of, for a person. */
   readonly what: string;
 }
 
-const ADVICE: Readonly<Record<NodeConditionKind, string>> = {
+export interface Shortage extends NodeCondition {
+  readonly kind: NodeShortage;
+}
+
+const ADVICE: Readonly<Record<NodeShortage, string>> = {
   disk: 'berth node clean removes images that nobody needs',
   memory: 'move something off the node, or give it more',
   pids: 'look for what makes so many processes',
@@ -37,8 +41,8 @@ const BAND = 5;
 /** What keeps new work away from a machine. */
 export function conditionsOf(
   readings: readonly Reading[],
-  before: readonly NodeCondition[],
-): readonly NodeCondition[] {
+  before: readonly Pick<NodeCondition, 'kind'>[],
+): readonly Shortage[] {
   return readings.flatMap(({ kind, percent, freeBytes = 0, what }) => {
     const { from, to, roomBytes = Infinity } = MARKS[kind];
     const was = before.some((one) => one.kind === kind);

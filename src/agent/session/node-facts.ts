@@ -1,4 +1,5 @@
 import {
+  type Hello,
   AGENT_LOG_FEATURE,
   ANCHORS_FEATURE,
   CHANNELS_FEATURE,
@@ -21,23 +22,23 @@ import type { NodeRecord } from '../../core/model/node.ts';
 import type { EngineInfo } from '../engine/engine.ts';
 
 /** What the agent reports of its node when it registers and with every session. */
-export type NodeFacts = Pick<
-  NodeRecord,
-  | 'labels'
-  | 'capacity'
-  | 'platform'
-  | 'engine'
-  | 'agentVersion'
-  | 'volumeEngines'
-  | 'features'
-  | 'hostPorts'
-  | 'problems'
-  | 'notReady'
-  | 'conditions'
-  | 'disk'
-  | 'mesh'
-  | 'ingress'
->;
+export type NodeFacts = Pick<Hello, 'conditions' | 'faults'> &
+  Pick<
+    NodeRecord,
+    | 'labels'
+    | 'capacity'
+    | 'platform'
+    | 'engine'
+    | 'agentVersion'
+    | 'volumeEngines'
+    | 'features'
+    | 'hostPorts'
+    | 'problems'
+    | 'notReady'
+    | 'disk'
+    | 'mesh'
+    | 'ingress'
+  >;
 
 /** What control planes may ask of this agent and not of an older one. */
 export const AGENT_FEATURES: readonly string[] = [

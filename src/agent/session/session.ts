@@ -59,7 +59,8 @@ export type SessionMessage =
   | Cancel;
 
 export interface SessionHandlers {
-  onWelcome(welcome: Welcome): void;
+  /** After the time between `hello` and it. */
+  onWelcome(welcome: Welcome, roundTripMs: number): void;
   /** Only between `onWelcome` and `onLost`, and only of the session's epoch. */
   onMessage(message: SessionMessage): void;
   onLost(): void;
@@ -103,6 +104,7 @@ export class Session {
   #wasRefused = false;
   #socket: WebSocket | undefined;
   #welcome: Welcome | undefined;
+  #helloMs = 0;
   /** In memory: a restarted agent trusts the control plane. */
   #seen: StoreMark | undefined;
 
@@ -245,7 +247,7 @@ export class Session {
       this.#wasRefused = false;
       if (this.#addresses.learn(message.servers ?? [])) this.#options.onServers?.(this.#addresses.learned);
       this.#learn(message.anchors ?? []);
-      handlers.onWelcome(message);
+      handlers.onWelcome(message, performance.now() - this.#helloMs);
     } else if (message.type === 'credential') {
       this.#renew(message).catch((error: unknown) =>
         log.warn('the new credential could not be kept; the old one stays', { reason: messageOf(error) }),
@@ -308,6 +310,7 @@ export class Session {
       ...facts,
       ...(this.#seen && { seen: this.#seen }),
     };
+    this.#helloMs = performance.now();
     if (socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify(hello));
   }
 }

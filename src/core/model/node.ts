@@ -5,7 +5,11 @@ import type { MeshEndpoint } from './mesh.ts';
 export type NodeStatus = 'ready' | 'failed';
 
 /** What a machine runs out of. */
-export const NODE_CONDITIONS = ['disk', 'memory', 'pids'] as const;
+export const NODE_SHORTAGES = ['disk', 'memory', 'pids'] as const;
+export type NodeShortage = (typeof NODE_SHORTAGES)[number];
+/** What is wrong with it otherwise: its clock is not that of the control plane, its engine does not work. */
+export const NODE_FAULTS = ['clock', 'engine'] as const;
+export const NODE_CONDITIONS = [...NODE_SHORTAGES, ...NODE_FAULTS] as const;
 export type NodeConditionKind = (typeof NODE_CONDITIONS)[number];
 
 export interface NodeCondition {
@@ -60,7 +64,7 @@ export interface NodeRecord {
   readonly problems?: readonly string[];
   /** Why its engine makes no containers, and what to do about it, as the agent found out; absent: nothing is known against it. */
   readonly notReady?: string;
-  /** What its machine runs out of: nothing new is placed there. Absent: nothing. */
+  /** What its machine runs out of, and what is wrong with it: nothing new is placed there. Absent: nothing. */
   readonly conditions?: readonly NodeCondition[];
   /** Absent: its agent does not say. */
   readonly disk?: NodeDisk;

@@ -2,7 +2,7 @@ import type { InstanceId } from '../model/ids.ts';
 import { CONTAINER_PHASES } from '../model/instance.ts';
 import { FAILURE_LINES } from '../model/kept-failure.ts';
 import { parseAddress, parseCidr } from '../model/ipv4.ts';
-import { NODE_CONDITIONS } from '../model/node.ts';
+import { NODE_FAULTS, NODE_SHORTAGES } from '../model/node.ts';
 import { portRange } from '../model/port-ranges.ts';
 import { branded, listOf, type Message, message, optional } from '../schema/message-shape.ts';
 import { amount, count, integer, name, reason, text, textUpTo, humanText } from './field-shapes.ts';
@@ -59,8 +59,14 @@ const meshEndpoint = message({
 
 /** What the machine runs out of: nothing new is placed here. Absent: nothing. */
 const conditions = listOf(
-  { type: 'object', fields: { kind: { type: 'string', values: NODE_CONDITIONS }, message: humanText } },
-  NODE_CONDITIONS.length,
+  { type: 'object', fields: { kind: { type: 'string', values: NODE_SHORTAGES }, message: humanText } },
+  NODE_SHORTAGES.length,
+);
+
+/** What else is wrong with it, to the same effect. A field of its own: control planes of 0.1.0 would refuse these kinds in the other. */
+const faults = listOf(
+  { type: 'object', fields: { kind: { type: 'string', values: NODE_FAULTS }, message: humanText } },
+  NODE_FAULTS.length,
 );
 
 /** Of the engine; absent: it is not of this machine. */
@@ -92,6 +98,7 @@ const hello = message({
     /** Why its engine makes no containers, for a person: nothing new is placed here. */
     notReady: optional(humanText),
     conditions: optional(conditions),
+    faults: optional(faults),
     disk: optional(disk),
     /** How it takes part in the mesh of its tenant; absent: it does not, and `problems` say why. */
     mesh: optional(meshEndpoint),
@@ -292,6 +299,7 @@ const report = message({
         problems: optional(listOf(humanText, MAX_PROBLEMS)),
         notReady: optional(humanText),
         conditions: optional(conditions),
+        faults: optional(faults),
         disk: optional(disk),
         mesh: optional(meshEndpoint),
         /** Absent: as `hello` said. */

@@ -28,6 +28,24 @@ describe('score', () => {
     expect(cluster.choose(requestSample({ cpu: 1 }))).toBeUndefined();
   });
 
+  it('goes by clocks until most nodes have another time, and again when they have not', () => {
+    const wrong = { conditions: [{ kind: 'clock' as const, message: 'a day ahead' }] };
+    const nodes = ['a', 'b', 'c', 'd'];
+    const cluster = clusterSample({}, ...nodes.map((name) => nodeSample(name)));
+    const takes = (): string | undefined => cluster.choose(requestSample({ cpu: 1 }))?.node;
+    expect(takes()).toBe('a');
+    cluster.setNode(nodeSample('a', wrong));
+    cluster.setNode(nodeSample('b', wrong));
+    expect(takes()).toBe('c');
+    cluster.setNode(nodeSample('c', wrong));
+    expect(takes()).toBe('a');
+    // A node that is away says nothing about time.
+    cluster.setNode(nodeSample('c', { ...wrong, connected: false }));
+    expect(takes()).toBe('a');
+    cluster.setNode(nodeSample('c'));
+    expect(takes()).toBe('c');
+  });
+
   it('then takes the fullest node, by the larger of cpu and memory', () => {
     const cluster = clusterSample({}, nodeSample('a'), nodeSample('b'), nodeSample('c'));
     cluster.addInstance(instanceSample('x', 'b', { deployment: 'db', cpu: 2 }));

@@ -63,6 +63,8 @@ export class ClusterState implements ClusterFacts, IndexedCluster {
   /** No disk: no quota knows it. */
   private readonly used = { cpuMicros: 0, memoryBytes: 0, diskBytes: 0 };
   private revisions = 0;
+  /** Of connected nodes. */
+  private readonly clocks = { nodes: 0, differing: 0 };
   private advertisedNow: AdvertisedLabels | undefined;
 
   constructor(settings: ClusterSettings, limits: IndexLimits = INDEX_LIMITS) {
@@ -79,6 +81,10 @@ export class ClusterState implements ClusterFacts, IndexedCluster {
 
   get containers(): number {
     return this.instances.size;
+  }
+
+  get clockDoubted(): boolean {
+    return this.clocks.differing * 2 > this.clocks.nodes;
   }
 
   get total(): Amounts {
@@ -251,9 +257,27 @@ export class ClusterState implements ClusterFacts, IndexedCluster {
 
   private describe(ledger: NodeLedger, node: ClusterNode | undefined): void {
     this.labels.replace(ledger.slot, ledger.node?.record.labels, node?.record.labels);
+    const doubted = this.clockDoubted;
+    this.countClock(ledger.node, -1);
+    this.countClock(node, 1);
     ledger.describe(node, ++this.revisions);
     this.advertisedNow = undefined;
     this.index.changed(ledger.slot);
+    if (doubted !== this.clockDoubted) this.judgeAllAgain();
+  }
+
+  private countClock(node: ClusterNode | undefined, sign: 1 | -1): void {
+    if (node?.connected !== true) return;
+    this.clocks.nodes += sign;
+    if (node.record.conditions?.some(({ kind }) => kind === 'clock')) this.clocks.differing += sign;
+  }
+
+  /** What is remembered of nodes does not hold any more, whatever they are. */
+  private judgeAllAgain(): void {
+    for (const ledger of this.ledgers.values()) {
+      ledger.describe(ledger.node, ++this.revisions);
+      this.index.changed(ledger.slot);
+    }
   }
 
   private ledger(name: NodeName): NodeLedger {

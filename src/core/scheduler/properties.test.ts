@@ -44,6 +44,8 @@ const labels = fc.record(
   { requiredKeys: [] },
 );
 
+const QUIET = Array.from({ length: 9 }, () => 'none' as const);
+
 const nodeArbitrary: fc.Arbitrary<ClusterNode> = fc
   .record({
     name: fc.constantFrom(...NODE_NAMES),
@@ -52,7 +54,7 @@ const nodeArbitrary: fc.Arbitrary<ClusterNode> = fc
     memoryBytes: fc.constantFrom(0, 100 * MI, 512 * MI, 1024 * MI),
     room: fc.constantFrom(undefined, 50 * MI, 200 * MI, 1024 * MI),
     // Mostly in order, or hardly any case would place anything.
-    trouble: fc.constantFrom('none', 'none', 'none', 'none', 'none', 'failed', 'away', 'cordoned', 'arm'),
+    trouble: fc.constantFrom(...QUIET, 'failed', 'away', 'cordoned', 'arm', 'clock', 'clock', 'engine'),
   })
   .map(({ name, trouble, room, ...sample }) =>
     nodeSample(name, {
@@ -61,6 +63,9 @@ const nodeArbitrary: fc.Arbitrary<ClusterNode> = fc
       liveness: { status: trouble === 'failed' ? 'failed' : 'ready' },
       connected: trouble !== 'away',
       schedulable: trouble !== 'cordoned',
+      ...((trouble === 'clock' || trouble === 'engine') && {
+        conditions: [{ kind: trouble, message: 'wrong' }],
+      }),
       platform: trouble === 'arm' ? 'linux/arm64' : 'linux/amd64',
     }),
   );

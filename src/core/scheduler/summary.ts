@@ -39,6 +39,8 @@ const CAUSES: Readonly<Record<FilterName, (asked: Asked) => readonly Cause[]>> =
       : its('is cordoned', 'are cordoned'),
   conditions: ({ reason }) => {
     const kind = reason.code.replace('node_condition_', '');
+    if (kind === 'clock') return its('has another time', 'have another time');
+    if (kind === 'engine') return its('has an engine that does not work', 'have engines that do not work');
     return its(`runs out of ${kind}`, `run out of ${kind}`);
   },
   'control-plane': () => its('runs the control plane', 'run the control plane'),

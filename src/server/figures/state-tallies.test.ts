@@ -23,15 +23,18 @@ async function opened() {
 
 /** What is not 0, of tenants that have anything. */
 function told(tallies: StateTallies) {
-  const tenants = [...tallies.tenants()].map(([id, { states, trouble, certificates: _read, ...rest }]) => {
-    const counts = Object.entries(states).map(([of, counted]) => [
-      of,
-      Object.fromEntries([...counted].filter(([, count]) => count !== 0).sort()),
-    ]);
-    const named = Object.entries(trouble).map(([of, ids]) => [of, [...ids].sort()]);
-    const ends = [...tallies.certificates(id)];
-    return [id, { ...rest, states: counts, trouble: named, ends }] as const;
-  });
+  const tenants = [...tallies.tenants()].map(
+    ([id, { states, trouble, conditioned, certificates: _read, ...rest }]) => {
+      const counts = Object.entries(states).map(([of, counted]) => [
+        of,
+        Object.fromEntries([...counted].filter(([, count]) => count !== 0).sort()),
+      ]);
+      const named = Object.entries(trouble).map(([of, ids]) => [of, [...ids].sort()]);
+      const ends = [...tallies.certificates(id)];
+      const all = [...named, ['conditioned', [...conditioned].sort()]];
+      return [id, { ...rest, states: counts, trouble: all, ends }] as const;
+    },
+  );
   const sizes = [...tallies.sizes()].filter(([, { records }]) => records > 0);
   return { tenants: Object.fromEntries(tenants), sizes: Object.fromEntries(sizes) };
 }
@@ -65,7 +68,11 @@ const CHANGE = fc.oneof(
     }),
   ),
   of('nodes', (name) =>
-    fc.record({ name: fc.constant(name), notReady: fc.constantFrom(undefined, 'no engine') }),
+    fc.record({
+      name: fc.constant(name),
+      notReady: fc.constantFrom(undefined, 'no engine'),
+      conditions: fc.constantFrom(undefined, [{ kind: 'clock', message: 'wrong' }]),
+    }),
   ),
   of('node-liveness', () =>
     fc.record({ status: fc.constantFrom('ready', 'failed'), lost: fc.constantFrom(undefined, true) }),

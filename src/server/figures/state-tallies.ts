@@ -44,6 +44,8 @@ export interface TenantTally {
   leased: number;
   /** Ids of records that somebody has to look at. */
   readonly trouble: Readonly<Record<Exclude<Tallied, 'instances'>, Set<string>>>;
+  /** Ids of nodes whose machine runs out of something, or is broken. */
+  readonly conditioned: Set<string>;
   /** By host, when its certificate ends in milliseconds, the first first; undefined: to be read again. */
   certificates: ReadonlyMap<string, number> | undefined;
 }
@@ -66,6 +68,7 @@ function emptyTally(): TenantTally {
     unhealthy: 0,
     leased: 0,
     trouble: { deployments: new Set(), nodes: new Set(), jobs: new Set(), volumes: new Set() },
+    conditioned: new Set(),
     certificates: undefined,
   };
 }
@@ -270,6 +273,7 @@ export class StateTallies {
     const is = node && nodeState(node, liveness);
     this.#move(tally, 'nodes', nodeBefore && nodeState(nodeBefore, livenessBefore), is);
     this.#note(tally.trouble.nodes, id, is !== undefined && is !== 'ready');
+    this.#note(tally.conditioned, id, node?.conditions !== undefined);
   }
 
   #job(change: ViewChange<'jobs' | 'job-status'>): void {

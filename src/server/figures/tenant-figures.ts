@@ -205,6 +205,26 @@ export class TenantFigures {
           }),
       }),
       family({
+        name: 'berth_node_condition',
+        help: '1 for each condition of a machine that keeps new work away from it; no other node is named.',
+        labels: ['tenant', 'node', 'condition'],
+        read: () =>
+          this.#named('berth_node_condition', (tenant) => {
+            const ids = tenant.tally.conditioned;
+            return { of: Iterator.from(ids).map((id) => ({ tenant, id })), size: ids.size };
+          }).flatMap(({ tenant, id }) => {
+            const { conditions = [] } = store.forTenant(tenant.id).get('nodes', id)?.record ?? {};
+            const [node] = segmentsOf('nodes', id);
+            // Each once, whatever an agent says.
+            return [...new Set(conditions.map(({ kind }) => kind))].map(
+              (condition): Sample<'tenant' | 'node' | 'condition'> => [
+                { tenant: tenant.slug, node, condition },
+                1,
+              ],
+            );
+          }),
+      }),
+      family({
         name: 'berth_job_failed_timestamp_seconds',
         help: 'When the newest run that ended failed, for each job of which it did; no other is named.',
         labels: ['tenant', 'job_name'],

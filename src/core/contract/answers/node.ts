@@ -56,7 +56,8 @@ const nodeFields = {
       type: 'object',
       fields: { kind: { type: 'string', values: NODE_CONDITIONS }, message: text },
     }),
-    description: 'What its machine runs out of: while there is one, nothing new is placed there.',
+    description:
+      'What its machine runs out of (disk, memory, pids), or what is wrong with it (clock, engine): while there is one, nothing new is placed there.',
   },
   mesh: optional({
     type: 'object',

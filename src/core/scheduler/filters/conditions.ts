@@ -1,21 +1,34 @@
+import type { NodeCondition } from '../../model/node.ts';
 import type { NodeState } from '../node-state.ts';
-import type { Filter } from './filter.ts';
+import type { ClusterFacts, Filter } from './filter.ts';
 
-/** A machine that runs out of something keeps what it has and takes nothing new, but what has to be where its volume is. */
+/** A machine that runs out of something, or is broken, keeps what it has and takes nothing new, but what has to be where its volume is. */
 export const conditions: Filter = {
   name: 'conditions',
   scope: 'node',
   steady: false,
-  admits: ({ name, node }, { volumes = [] }) =>
-    node.record.conditions === undefined || volumes.some(({ nodes }) => nodes.includes(name)),
-  required: () => 'room on the machine',
-  reported,
-  refusal: (state) => ({
-    code: `node_condition_${state.node.record.conditions?.[0]?.kind ?? 'unknown'}`,
-    message: `needs a node with room on the machine itself, this one reports: ${reported(state)}`,
+  admits: (state, { volumes = [] }, facts) =>
+    state.node.record.conditions === undefined ||
+    against(state, facts).length === 0 ||
+    volumes.some(({ nodes }) => nodes.includes(state.name)),
+  required: () => 'a machine in order, with room',
+  reported: (state, _request, facts) => reported(state, facts),
+  refusal: (state, _request, facts) => ({
+    code: `node_condition_${against(state, facts)[0]?.kind ?? 'unknown'}`,
+    message: `needs a node with a machine in order and with room, this one reports: ${reported(state, facts)}`,
   }),
 };
 
-function reported({ node }: NodeState): string {
-  return node.record.conditions?.map(({ message }) => message).join('; ') ?? 'room';
+/** Those that keep work away. */
+function against({ node }: NodeState, { clockDoubted }: ClusterFacts): readonly NodeCondition[] {
+  const { conditions: all = [] } = node.record;
+  return clockDoubted ? all.filter(({ kind }) => kind !== 'clock') : all;
+}
+
+function reported(state: NodeState, facts: ClusterFacts): string {
+  return (
+    against(state, facts)
+      .map(({ message }) => message)
+      .join('; ') || 'in order'
+  );
 }

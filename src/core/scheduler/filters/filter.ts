@@ -48,6 +48,8 @@ export interface ClusterFacts {
   readonly regions: readonly Region[];
   readonly residencyEnforcement: boolean;
   readonly residencyUnstated: UnstatedCountry;
+  /** More than half of the connected nodes have another time than the control plane: then nobody knows whose clock is wrong. */
+  readonly clockDoubted: boolean;
   readonly quota: Quota;
   readonly containers: number;
   readonly total: Amounts;

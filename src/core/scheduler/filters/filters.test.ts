@@ -77,6 +77,27 @@ const TABLE: Readonly<Record<FilterName, readonly Case[]>> = {
       node: { conditions: [{ kind: 'disk', message: 'the disk is used to 95 % or more: berth node clean' }] },
       refused: { code: 'node_condition_disk', says: ['95 % or more', 'berth node clean'] },
     },
+    ...(['clock', 'engine'] as const).map((kind) => ({
+      it: `refuses a machine by its ${kind}`,
+      node: { conditions: [{ kind, message: `the ${kind} is wrong` }] },
+      others: [{}],
+      refused: { code: `node_condition_${kind}`, says: [`the ${kind} is wrong`] },
+    })),
+    {
+      it: 'does not go by clocks where most nodes have another time: the control plane may be the one that is wrong',
+      node: { conditions: [{ kind: 'clock', message: 'a day ahead' }] },
+      others: [{ conditions: [{ kind: 'clock', message: 'a day ahead' }] }, {}],
+    },
+    {
+      it: 'goes by its other conditions then',
+      node: {
+        conditions: [
+          { kind: 'clock', message: 'a day ahead' },
+          { kind: 'engine', message: 'no answer' },
+        ],
+      },
+      refused: { code: 'node_condition_engine', says: ['reports: no answer'] },
+    },
     ...(['local', 'write'] as const).map((access) => ({
       it: `takes what has to be where its ${access} volume is`,
       node: { conditions: [{ kind: 'disk' as const, message: 'full' }] },

@@ -75,7 +75,13 @@ function ofDeployment({ name, status }: Deployment): readonly Problem[] {
   ];
 }
 
-const LACKS = { disk: 'Disk is short', memory: 'Memory is short', pids: 'Processes are short' } as const;
+const LACKS = {
+  disk: 'Disk is short',
+  memory: 'Memory is short',
+  pids: 'Processes are short',
+  clock: 'Clock is wrong',
+  engine: 'Engine does not work',
+} as const;
 
 function ofNode({ name, status, reason, lastSeenAt, schedulable, conditions }: Node): readonly Problem[] {
   const place = { title: name, to: `/nodes/${name}` };

@@ -8,7 +8,7 @@ import { idOf } from '../../store/record-ids.ts';
 import type { Store } from '../../store/store.ts';
 import type { KeyedRate } from './keyed-rate.ts';
 import type { AgentSession } from './session.ts';
-import { changesText } from './session-record.ts';
+import { changesText, conditionsOf } from './session-record.ts';
 import { expectSession } from './session-guard.ts';
 
 type Facts = NonNullable<Report['facts']>;
@@ -46,7 +46,7 @@ export class SessionFacts {
     const stored = tenant.get('nodes', idOf('nodes', node));
     if (stored === undefined) return;
     const record = withFacts(stored.record, facts);
-    const differs = (field: keyof Facts): boolean =>
+    const differs = (field: 'disk' | 'problems' | 'notReady' | 'conditions' | 'mesh' | 'ingress'): boolean =>
       canonicalJson(record[field] ?? null) !== canonicalJson(stored.record[field] ?? null);
     const changed = (['problems', 'notReady', 'conditions', 'mesh', 'ingress'] as const).filter(differs);
     if (changed.length === 0 && !differs('disk')) return;
@@ -76,7 +76,7 @@ function withFacts(
     mesh: before,
     ...kept
   }: NodeRecord,
-  { problems, notReady, conditions, disk, mesh, ingress }: Facts,
+  { problems, notReady, conditions, faults, disk, mesh, ingress }: Facts,
 ): NodeRecord {
   return {
     ...kept,
@@ -84,7 +84,7 @@ function withFacts(
     ...(kept.ingress !== undefined && optional('ingress', ingress)),
     ...optional('problems', problems),
     ...optional('notReady', notReady),
-    ...optional('conditions', conditions),
+    ...conditionsOf({ ...optional('conditions', conditions), ...optional('faults', faults) }),
     ...optional('disk', disk),
     ...(mesh && { mesh: { ...mesh, ...optional('seenFrom', before?.seenFrom) } }),
   };

@@ -66,6 +66,15 @@ export function changesText(
   return `${node} reports changes: ${words.join(', ')}`.slice(0, MAX_TEXT);
 }
 
+/** As they are stored: what a machine runs out of, and what is wrong with it. */
+export function conditionsOf({
+  conditions = [],
+  faults = [],
+}: Pick<Hello, 'conditions' | 'faults'>): Pick<NodeRecord, 'conditions'> {
+  const all = [...conditions, ...faults];
+  return all.length === 0 ? {} : { conditions: all };
+}
+
 /** Labels that do not hold are left off and announced: a node must not keep a country that its agent no longer claims. */
 function acceptedLabels(
   hello: Hello,
@@ -153,7 +162,7 @@ export async function recordSession(
       ...(hello.hostPorts && { hostPorts: hello.hostPorts }),
       ...(hello.problems && { problems: hello.problems }),
       ...optional('notReady', hello.notReady),
-      ...optional('conditions', hello.conditions),
+      ...conditionsOf(hello),
       ...optional('disk', hello.disk),
       ...(hello.mesh && { mesh: { ...hello.mesh, ...optional('seenFrom', reachableAddress(from)) } }),
       ...(hello.ingress && { ingress: hello.ingress }),
