@@ -9,6 +9,7 @@ import { composeBase } from './compose/base.ts';
 import { addGauges } from './compose/gauges.ts';
 import { composeHttp, followCertificate } from './compose/http.ts';
 import type { Config } from './config.ts';
+import { OwnCertificate } from './own-certificate.ts';
 import { FormatKeeper } from './format-keeper.ts';
 import { requireWholeStore, untilDone } from './startup.ts';
 import type { Store } from './store/store.ts';
@@ -102,6 +103,8 @@ export async function startServer({
   cluster.start(controllers);
   formats.start();
   await base.history.start();
+  const certificate = tls && new OwnCertificate({ ...base, nodeName, read: () => readFile(tls.cert) });
+  certificate?.start();
   ready = true;
 
   return {
@@ -112,6 +115,7 @@ export async function startServer({
       base.heap.close();
       formats.stop();
       stopReloading();
+      certificate?.stop();
       dispatch.close();
       shares.connections.close();
       await leases?.end();

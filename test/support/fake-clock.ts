@@ -56,3 +56,20 @@ export class FakeClock {
     rmSync(this.#folder, { recursive: true, force: true });
   }
 }
+
+/** Both clocks of processes that are started with its environment, wall and monotonic, go so many times as fast, from now on and over restarts. */
+export function fastClock(speed: number): {
+  readonly environment: () => Readonly<Record<string, string>>;
+  readonly nowMs: () => number;
+} {
+  const library = libraryPath();
+  const beganMs = Date.now();
+  const nowMs = (): number => beganMs + (Date.now() - beganMs) * speed;
+  return {
+    nowMs,
+    environment: () => ({
+      LD_PRELOAD: library,
+      FAKETIME: `+${((nowMs() - Date.now()) / 1000).toFixed(3)} x${speed}`,
+    }),
+  };
+}

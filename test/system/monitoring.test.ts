@@ -15,14 +15,28 @@ import { MONITORING, panelQueries, RULES } from '../support/harness/monitoring.t
 import { ensurePackages } from '../support/harness/packages.ts';
 import { PlaneProcess } from '../support/harness/plane-process.ts';
 import { Program } from '../support/harness/program.ts';
+import { firstOfEach, WebhookReceiver } from '../support/harness/webhook-receiver.ts';
 
 /**
  * Real Prometheus and Alertmanager with the shipped rules, over a real cluster: what goes wrong is what the receiver gets, and nothing else, and
- * it hears of every end. Only in the long tier: rules wait for minutes.
+ * it hears of every end. A receiver of webhooks hears the same from the control planes themselves. Only in the long tier: rules wait for minutes.
  */
 
 const ALERT_MS = 240_000;
 const MIB = 2 ** 20;
+
+const TOLD_OF_SHOP = [
+  'node.failed',
+  'node.lost',
+  'node.ready',
+  'job.failed',
+  'job.succeeded',
+  'volume.nearly_full',
+  'volume.has_room',
+  'volume.degraded',
+  'deployment.degraded',
+  'certificate.*',
+];
 
 interface Alert {
   readonly status: 'firing' | 'resolved';
@@ -32,6 +46,7 @@ interface Alert {
 const folder = mkdtempSync(join(tmpdir(), 'berth-monitoring-'));
 const got: Alert[] = [];
 const programs: Program[] = [];
+const hooks = new WebhookReceiver();
 let receiver: Server;
 let prometheus: string;
 let cluster: Cluster;
@@ -54,6 +69,19 @@ const fires = (...alerts: readonly string[]) =>
     `fires: ${alerts.join(', ')}`,
     async () => firing(),
     (now) => JSON.stringify(now) === JSON.stringify(alerts.toSorted()),
+    ALERT_MS,
+  );
+
+/** What webhooks were told, each event once. */
+const told = () =>
+  firstOfEach(hooks.taken())
+    .map(({ event: { data, subject } }) => `${data.kind} ${subject}`)
+    .sort();
+const tells = (...events: readonly string[]) =>
+  eventually(
+    `webhooks tell ${events.join(', ')}`,
+    told,
+    (now) => JSON.stringify(now) === JSON.stringify(events.toSorted()),
     ALERT_MS,
   );
 
@@ -136,6 +164,13 @@ const job = (name: string, script: string) =>
 
 describe.runIf(LONG_TIER)('with Prometheus and Alertmanager', () => {
   let volume: string;
+  const broken = () => [
+    'node.failed Node/dying',
+    'node.lost Node/dying',
+    'job.failed Job/nightly',
+    `volume.nearly_full Volume/${volume}`,
+    'certificate.expiring ControlPlane/control-plane',
+  ];
 
   beforeAll(async () => {
     ensurePackages(['prometheus', 'prometheus-alertmanager']);
@@ -147,10 +182,14 @@ describe.runIf(LONG_TIER)('with Prometheus and Alertmanager', () => {
       });
     });
     await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
-    cluster = new Cluster(await new PlaneProcess({ BERTH_METRICS_OPEN: 'false' }).start());
+    await hooks.start();
+    cluster = new Cluster(
+      await new PlaneProcess({ BERTH_METRICS_OPEN: 'false', ...hooks.environment }).start(),
+    );
     writeCertificate(90);
     encrypted = await new PlaneProcess({
       BERTH_METRICS_OPEN: 'false',
+      ...hooks.environment,
       BERTH_TLS_CERT: join(folder, 'cert.pem'),
       BERTH_TLS_KEY: join(folder, 'key.pem'),
     }).start();
@@ -180,6 +219,8 @@ describe.runIf(LONG_TIER)('with Prometheus and Alertmanager', () => {
     expect((await fetch(`${cluster.plane.url}/metrics`, own)).status).toBe(401);
     process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
     writeFileSync(join(folder, 'token-tls'), await token(encrypted));
+    await hooks.subscribe(shop.call, 'shop', { kinds: TOLD_OF_SHOP });
+    await hooks.subscribe(encrypted.admin, 'platform', { kinds: ['certificate.*'] });
     await startPrometheus([`127.0.0.1:${cluster.plane.port}`], `127.0.0.1:${encrypted.port}`);
   }, 300_000);
 
@@ -188,6 +229,7 @@ describe.runIf(LONG_TIER)('with Prometheus and Alertmanager', () => {
     for (const program of programs) await program.end('SIGTERM');
     receiver?.closeAllConnections();
     receiver?.close();
+    await hooks.dispose();
     try {
       await cluster?.stop();
     } finally {
@@ -221,6 +263,7 @@ describe.runIf(LONG_TIER)('with Prometheus and Alertmanager', () => {
       ].sort(),
     );
     expect(firing()).toEqual([]);
+    expect(told()).toEqual([]);
   });
 
   it('a node that dies, a job that fails, a volume that fills and a certificate that ends are told, each once, and nothing else', async () => {
@@ -242,6 +285,7 @@ describe.runIf(LONG_TIER)('with Prometheus and Alertmanager', () => {
       'BerthTlsCertificateExpiring',
       'BerthVolumeFull data shop',
     );
+    await tells(...broken());
   }, 300_000);
 
   it('and all of it is told to be over', async () => {
@@ -252,6 +296,14 @@ describe.runIf(LONG_TIER)('with Prometheus and Alertmanager', () => {
     await cluster.exec(shop, 'db', ['rm', '/data/big']);
     await fires();
     expect(new Set(got.map((alert) => named(alert))).size).toBe(4);
+    await tells(
+      ...broken(),
+      'node.ready Node/dying',
+      'job.succeeded Job/nightly',
+      `volume.has_room Volume/${volume}`,
+      'certificate.renewed ControlPlane/control-plane',
+    );
+    console.log(`webhooks: ${JSON.stringify({ told: told().length, requests: hooks.taken().length })}`);
     expect(steady.agent.running).toBe(true);
   }, 300_000);
 });

@@ -7,4 +7,6 @@ import type { VolumeObservation } from '../protocol/agent-protocol.ts';
 export type SeenVolume = Omit<VolumeObservation, 'state'> & {
   readonly state: VolumeObservation['state'] | 'gone';
   readonly measuredAt: string;
+  /** Of a primary: that it is nearly full was told, and the end of it was not yet. */
+  readonly nearlyFull?: true;
 };

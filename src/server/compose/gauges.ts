@@ -1,9 +1,9 @@
-import { X509Certificate } from 'node:crypto';
 import { family, type Sample } from '../figures/family.ts';
 import { quotaFamilies } from '../figures/quota-figures.ts';
 import { TenantFigures } from '../figures/tenant-figures.ts';
 import { usageFamilies } from '../figures/usage-figures.ts';
 import { VERSION } from '../version.ts';
+import { certificateEnd } from '../own-certificate.ts';
 import type { StorageQuota } from '../writes/storage-quota.ts';
 import type { TenantEraser } from '../writes/tenants/erase-tenants.ts';
 import type { Background } from './background.ts';
@@ -89,17 +89,9 @@ function addProcessGauges(
     metrics.gauge(
       'berth_tls_certificate_expiry_timestamp_seconds',
       'When the certificate ends that this control plane serves.',
-      () => certificateEnd(() => readFile(tls.cert)),
+      // Not a number while the file cannot be read: no rule compares with that.
+      () => (certificateEnd(() => readFile(tls.cert))?.getTime() ?? Number.NaN) / 1000,
     );
-}
-
-/** Not a number while the file cannot be read: no rule compares with that. */
-function certificateEnd(read: () => string): number {
-  try {
-    return new X509Certificate(read()).validToDate.getTime() / 1000;
-  } catch {
-    return Number.NaN;
-  }
 }
 
 function addStoreGauges({ config, metrics, kv, tallies, log }: Base): void {

@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import type { Report } from '../../../core/protocol/agent-protocol.ts';
+import type { Report, VolumeObservation } from '../../../core/protocol/agent-protocol.ts';
 import type { NodeName, TenantId, VolumeId } from '../../../core/model/ids.ts';
 import type { VolumeRecord } from '../../../core/model/volume.ts';
 import { systemClock } from '../../clock.ts';
@@ -82,7 +82,12 @@ async function stored(tenantId: TenantId, ids: readonly string[]): Promise<void>
   await vi.waitFor(() => expect(tenant.list('volumes')).toHaveLength(ids.length));
 }
 
-function say(tenantId: TenantId, ids: readonly string[], diverged: number): void {
+function say(
+  tenantId: TenantId,
+  ids: readonly string[],
+  diverged: number,
+  measured: Pick<VolumeObservation, 'usedBytes' | 'sizeBytes'> = {},
+): void {
   const session = { identity: { tenantId, node: 'n', epoch: 1 }, generation: 1 } as unknown as AgentSession;
   const kept = Array.from({ length: diverged }, (_, epoch) => ({ epoch, path: `/d/${epoch}` }));
   const report = {
@@ -94,6 +99,7 @@ function say(tenantId: TenantId, ids: readonly string[], diverged: number): void
       role: 'primary',
       epoch: 1,
       state: 'ready',
+      ...measured,
       ...(diverged > 0 && { diverged: kept }),
     })),
   } as unknown as Report;
@@ -110,4 +116,28 @@ it('stores what every tenant says, also beside a node that says far too much', a
   await vi.waitFor(() => expect(seen(BANK)).toHaveLength(1));
   await vi.waitFor(() => expect(seen(SHOP)).toHaveLength(many.length));
   expect(refused).toBe(0);
+});
+
+it('tells once that a volume is nearly full, and once that it has room again', async () => {
+  await stored(SHOP, ['vol_a']);
+  const tenant = store.forTenant(SHOP);
+  const told = async () =>
+    (await tenant.rangeCold('events')).entries.map(({ record: { kind, details } }) => [
+      kind,
+      details['usedBytes'],
+    ]);
+  const seen = () => tenant.list('volume-observations')[0]?.record;
+  const FULL = ['volume.nearly_full', 91];
+  const ROOM = ['volume.has_room', 85];
+  say(SHOP, ['vol_a'], 0, { sizeBytes: 100, usedBytes: 90 });
+  await vi.waitFor(() => expect(seen()?.usedBytes).toBe(90));
+  expect(await told()).toEqual([]);
+  say(SHOP, ['vol_a'], 0, { sizeBytes: 100, usedBytes: 91 });
+  await vi.waitFor(async () => expect(await told()).toEqual([FULL]));
+  // About the mark, and not measured at all: nothing new.
+  for (const usedBytes of [89, 95, 86]) say(SHOP, ['vol_a'], 0, { sizeBytes: 100, usedBytes });
+  say(SHOP, ['vol_a'], 0);
+  say(SHOP, ['vol_a'], 0, { sizeBytes: 100, usedBytes: 85 });
+  await vi.waitFor(async () => expect(await told()).toEqual([FULL, ROOM]));
+  expect(seen()).not.toHaveProperty('nearlyFull');
 });

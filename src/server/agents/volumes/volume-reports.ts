@@ -4,10 +4,11 @@ import type { Report, VolumeObservation } from '../../../core/protocol/agent-pro
 import type { SeenVolume } from '../../../core/contract/volume-seen.ts';
 import { canonicalJson } from '../../../core/model/canonical.ts';
 import type { TenantId } from '../../../core/model/ids.ts';
+import { formatBytes } from '../../../core/model/quantity.ts';
 import type { VolumeRecord } from '../../../core/model/volume.ts';
 import { LIVE_WITHIN_MS } from '../../../core/plan/volumes/volume-copies.ts';
 import type { Clock } from '../../clock.ts';
-import type { Journal } from '../../journal/journal.ts';
+import type { Journal, PublishedEvent } from '../../journal/journal.ts';
 import type { Stored } from '../../store/collection.ts';
 import { tenantKey } from '../../store/keys.ts';
 import { idOf } from '../../store/record-ids.ts';
@@ -21,11 +22,14 @@ import type { VolumeSigns } from '../../runtime/volume-signs.ts';
 
 /** Of one commit: etcd takes 128 operations. */
 const MAX_OPERATIONS = 120;
-/** Three guards and a put. */
-const OPERATIONS_EACH = 4;
+/** Three guards, a put, and that it is nearly full or no longer. */
+const OPERATIONS_EACH = 5;
 /** A node that reports more at once is broken or hostile; its report still lists all. */
 const MAX_DIVERGED_EVENTS = 8;
 const CONFLICT_PAUSE_MS = 20;
+/** As a share of its size: from there on it is told, and told to be over below the other one, so that what goes to and fro is told once. */
+const NEARLY_FULL = 0.9;
+const ROOM_AGAIN = 0.85;
 /** Used bytes, ages and sequences move all the time: they are stored this often, and known in memory meanwhile. */
 const MEASURED_EVERY_MS = 60_000;
 
@@ -58,6 +62,13 @@ function standing({ measuredAt: _at, usedBytes: _used, copy, copies, ...seen }: 
       isRecent: ageMs <= LIVE_WITHIN_MS,
     })),
   });
+}
+
+/** What is not measured stays as it was. */
+function isNearlyFull({ role, sizeBytes = 0, usedBytes }: VolumeObservation, before: boolean): boolean {
+  if (role !== 'primary') return false;
+  if (usedBytes === undefined || sizeBytes === 0) return before;
+  return usedBytes / sizeBytes > (before ? ROOM_AGAIN : NEARLY_FULL);
 }
 
 function measures({ measuredAt: _at, ...seen }: SeenVolume): string {
@@ -100,9 +111,12 @@ export class VolumeReports {
     const measuredAt = clock.now().toISOString();
     const said = new Map(report.volumes.map((observation) => [observation.volumeId, observation]));
     for (const stored of placed.on(tenantId, node)) {
-      const observation = said.get(stored.record.id) ?? this.#removed(session, report, stored.record);
-      if (observation === undefined) continue;
-      this.#note(session.identity, { ...observation, measuredAt }, heardMs);
+      const observation = said.get(stored.record.id);
+      const seen = observation
+        ? { ...observation, ...this.#fullness(session.identity, observation) }
+        : this.#removed(session, report, stored.record);
+      if (seen === undefined) continue;
+      this.#note(session.identity, { ...seen, measuredAt }, heardMs);
     }
     this.#writer.write();
   }
@@ -114,6 +128,11 @@ export class VolumeReports {
         tenantKey(tenantId, 'volume-observations', idOf('volume-observations', record.id, node)),
       );
     this.#options.signs.closed(tenantId, node);
+  }
+
+  #fullness({ tenantId, node }: SessionIdentity, said: VolumeObservation): Pick<SeenVolume, 'nearlyFull'> {
+    const before = this.seen(tenantId, said.volumeId, node)?.nearlyFull === true;
+    return isNearlyFull(said, before) ? { nearlyFull: true } : {};
   }
 
   /** It took up the order to remove, and what it keeps does not name the volume any more. */
@@ -210,6 +229,8 @@ export class VolumeReports {
       .expect('volumes', stored.id, stored)
       .expect('volume-observations', id, before)
       .put('volume-observations', id, seen);
+    if (before?.record.nearlyFull !== seen.nearlyFull && seen.role === 'primary')
+      this.#options.journal.event(transaction, tenantId, fullnessEvent(stored.record, node, seen));
     for (const { epoch, path } of diverged) {
       this.#options.journal.event(transaction, tenantId, {
         kind: 'volume.diverged',
@@ -223,4 +244,21 @@ export class VolumeReports {
   close(): void {
     this.#writer.close();
   }
+}
+
+function fullnessEvent(
+  { id, name }: VolumeRecord,
+  node: string,
+  { nearlyFull, usedBytes = 0, sizeBytes = 0 }: SeenVolume,
+): PublishedEvent {
+  const used = `${formatBytes(usedBytes)} of ${formatBytes(sizeBytes)} are used`;
+  const message = nearlyFull
+    ? `volume ${name} is nearly full on ${node}: ${used}; writes fail when nothing is left`
+    : `volume ${name} has room again on ${node}: ${used}`;
+  return {
+    kind: nearlyFull ? 'volume.nearly_full' : 'volume.has_room',
+    subject: { kind: 'Volume', name: id },
+    message,
+    details: { name, nodeId: node, usedBytes, sizeBytes },
+  };
 }

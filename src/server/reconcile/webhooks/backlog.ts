@@ -11,7 +11,7 @@ export interface JournalEvent {
 
 /** Held in memory of one webhook; what comes behind them stays in the journal until they are done. */
 const HELD = 64;
-const SLICE = 250;
+const SLICE = 100;
 
 export function isBefore(
   a: JournalPosition,
@@ -20,21 +20,37 @@ export function isBefore(
   return a.revision < revision || (a.revision === revision && a.event < id);
 }
 
+/** Where events lie that are not in memory: between these ids, among others. `first` of them comes before all the others. */
+interface Stretch {
+  from: string;
+  to: string;
+  readonly first: Place;
+  count: number;
+}
+
+type Place = Pick<JournalEvent, 'id' | 'revision'>;
+/** What came by the watch while the journal was read; those beyond what is held in memory without their record. */
+type Arrived = Place & Partial<Pick<JournalEvent, 'record'>>;
+
 /**
- * The events that one webhook has still to send, in the order of the journal: the first of them in memory, and how many there are.
- * Filled from the journal, then kept up by what a watch brings, so that a webhook that keeps pace reads nothing twice.
+ * The events that one webhook has still to send, in the order of the journal: the first of them in memory, of the others where they lie, and how many
+ * there are. The journal is looked through once; from then on it is read from where the next ones lie, and kept up by what a watch brings, so that
+ * catching up takes as long as there are events, and a webhook that keeps pace reads nothing twice.
  */
 export class Backlog {
   readonly #wants: (event: EventRecord) => boolean;
   #queue: JournalEvent[] = [];
   #pending = 0;
-  /** The journal holds more than the queue. */
-  #hasMore = false;
+  /** In the order of their first events. */
+  #stretches: Stretch[] = [];
   /** Everything up to this revision is counted; undefined: the journal was not read yet. */
   #upTo: number | undefined;
-  /** What the watch brings while the journal is read. */
-  #arriving: JournalEvent[] | undefined;
-  #arrivedMore = 0;
+  /** Everything up to here was in memory. */
+  #last: Place | undefined;
+  /** Up to this revision events of a store that was written anew have the order of their ids; 0: none have. */
+  #rewrittenTo = 0;
+  #origins = { before: '', now: '' };
+  #arriving: Arrived[] | undefined;
 
   constructor(wants: (event: EventRecord) => boolean) {
     this.#wants = wants;
@@ -49,13 +65,19 @@ export class Backlog {
   }
 
   get isRead(): boolean {
-    return this.#upTo !== undefined && !(this.#queue.length === 0 && this.#hasMore);
+    return this.#upTo !== undefined && (this.#queue.length > 0 || this.#pending === 0);
   }
 
   /** Done with everything that is there, `last` of it: where that ends. */
   settled(origin: string, last: string): JournalPosition | undefined {
-    if (this.#upTo === undefined || this.#queue.length > 0 || this.#hasMore) return undefined;
+    if (this.#upTo === undefined || this.#pending > 0) return undefined;
     return { origin, revision: this.#upTo, event: last };
+  }
+
+  /** Where one is that has sent everything up to this event. */
+  positionAfter({ revision, id }: Place): JournalPosition {
+    const { before, now } = this.#origins;
+    return { origin: revision <= this.#rewrittenTo ? before : now, revision, event: id };
   }
 
   /** The first of them were sent, or given up. */
@@ -72,46 +94,76 @@ export class Backlog {
 
   /** From the watch: events of one revision, in the order of their ids. True: there is something to send. */
   arrive(revision: number, events: readonly JournalEvent[]): boolean {
+    const wanted = events.filter(({ record }) => this.#wants(record));
     if (this.#arriving !== undefined) {
-      const wanted = events.filter(({ record }) => this.#wants(record));
-      const room = HELD - this.#arriving.length;
-      this.#arriving.push(...wanted.slice(0, room));
-      this.#arrivedMore += Math.max(0, wanted.length - room);
+      for (const { id, record } of wanted)
+        this.#arriving.push({ id, revision, ...(this.#arriving.length < HELD && { record }) });
       return false;
     }
     if (this.#upTo === undefined || revision <= this.#upTo) return false;
-    for (const event of events) if (this.#wants(event.record)) this.#add(event);
+    for (const event of wanted) this.#add(event);
     this.#upTo = revision;
     return this.#pending > 0;
   }
 
-  #add(event: JournalEvent): void {
+  #add({ id, revision, record }: Arrived): void {
+    const isNext = this.#pending === this.#queue.length && this.#queue.length < HELD;
     this.#pending += 1;
-    if (this.#hasMore || this.#queue.length >= HELD) this.#hasMore = true;
-    else this.#queue.push(event);
+    if (isNext && record !== undefined) {
+      this.#queue.push({ id, revision, record });
+      this.#last = { id, revision };
+    } else this.#lies({ id, revision });
+  }
+
+  /** Behind all others that are known. */
+  #lies({ id, revision }: Place): void {
+    const end = this.#stretches.at(-1);
+    if (end === undefined || end.count >= SLICE) {
+      this.#stretches.push({ from: id, to: id, first: { id, revision }, count: 1 });
+      return;
+    }
+    end.count += 1;
+    if (id < end.from) end.from = id;
+    if (id > end.to) end.to = id;
+  }
+
+  #compare(a: Place, b: Place): number {
+    const rank = ({ revision }: Place): number => (revision <= this.#rewrittenTo ? 0 : revision);
+    return rank(a) - rank(b) || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);
   }
 
   /**
    * Reads what comes after the position. Of a store that was written anew (`origin`), revisions say nothing of the order in which events
-   * came: there it is that of their ids. The watch has to be open already.
+   * came: there it is that of their ids, up to the first read. The watch has to be open already.
    */
   async read(tenant: TenantStore, position: JournalPosition, origin: string): Promise<void> {
     this.#arriving = [];
-    this.#arrivedMore = 0;
     try {
-      await this.#read(tenant, position, position.origin === origin);
+      this.#upTo ??= await this.#lookThrough(tenant, position, origin);
+      await this.#fill(tenant, this.#upTo);
+      this.#follow(this.#upTo, this.#arriving);
+    } catch (error) {
+      // Where they lie is half known: looked through again, from what is stored.
+      this.#upTo = undefined;
+      throw error;
     } finally {
       this.#arriving = undefined;
     }
   }
 
-  async #read(tenant: TenantStore, position: JournalPosition, isByCommit: boolean): Promise<void> {
+  #follow(upTo: number, arrived: readonly Arrived[]): void {
+    for (const event of arrived) if (event.revision > upTo) this.#add(event);
+    this.#upTo = Math.max(upTo, arrived.at(-1)?.revision ?? 0);
+  }
+
+  /** Up to which revision it is known. */
+  async #lookThrough(tenant: TenantStore, position: JournalPosition, origin: string): Promise<number> {
+    const isByCommit = position.origin === origin;
     const isAhead = (event: JournalEvent): boolean =>
       isByCommit ? isBefore(position, event) : event.id > position.event;
-    const compare = (a: JournalEvent, b: JournalEvent): number =>
-      (isByCommit ? a.revision - b.revision : 0) || (a.id < b.id ? -1 : 1);
+    this.#origins = { before: position.origin, now: origin };
+    const stretches: Stretch[] = [];
     let upTo: number | undefined;
-    let found: JournalEvent[] = [];
     let count = 0;
     let after: string | undefined;
     do {
@@ -120,24 +172,67 @@ export class Backlog {
         ...(after !== undefined && { after }),
       });
       upTo ??= revision;
+      this.#rewrittenTo = isByCommit ? 0 : upTo;
       const last = upTo;
       const ahead = entries
         .map(({ id, createRevision, record }) => ({ id, revision: createRevision, record }))
         // What was stored since the first slice comes by the watch.
         .filter((event) => event.revision <= last && isAhead(event) && this.#wants(event.record));
       count += ahead.length;
-      found = [...found, ...ahead].sort(compare).slice(0, HELD);
+      const stretch = this.#stretchOf(ahead);
+      if (stretch !== undefined) stretches.push(stretch);
       after = entries.length === SLICE ? entries.at(-1)?.id : undefined;
     } while (after !== undefined);
-    this.#queue = found;
+    this.#stretches = stretches.sort((a, b) => this.#compare(a.first, b.first));
     this.#pending = count;
-    this.#hasMore = count > found.length;
-    const arrived = (this.#arriving ?? []).filter(({ revision }) => revision > upTo);
-    for (const event of arrived) this.#add(event);
-    if (this.#arrivedMore > 0) {
-      this.#pending += this.#arrivedMore;
-      this.#hasMore = true;
+    this.#last = isByCommit ? { id: position.event, revision: position.revision } : undefined;
+    return upTo;
+  }
+
+  #stretchOf(events: readonly Place[]): Stretch | undefined {
+    const [first] = events.toSorted((a, b) => this.#compare(a, b));
+    const ids = events.map(({ id }) => id).sort();
+    const [from] = ids;
+    const to = ids.at(-1);
+    if (first === undefined || from === undefined || to === undefined) return undefined;
+    return { from, to, first: { id: first.id, revision: first.revision }, count: events.length };
+  }
+
+  /** The next ones, from where they lie. */
+  async #fill(tenant: TenantStore, upTo: number): Promise<void> {
+    let found: readonly JournalEvent[] = [];
+    for (;;) {
+      const [next] = this.#stretches;
+      const held = found[HELD - 1];
+      if (next === undefined || (held !== undefined && this.#compare(held, next.first) < 0)) break;
+      this.#stretches.shift();
+      const known = new Set(found.map(({ id }) => id));
+      const more = (await this.#between(tenant, upTo, next)).filter(({ id }) => !known.has(id));
+      found = [...found, ...more].sort((a, b) => this.#compare(a, b));
     }
-    this.#upTo = Math.max(upTo, arrived.at(-1)?.revision ?? 0);
+    const left = this.#stretchOf(found.slice(HELD));
+    if (left !== undefined)
+      this.#stretches = [left, ...this.#stretches].sort((a, b) => this.#compare(a.first, b.first));
+    this.#queue = found.slice(0, HELD);
+    this.#last = this.#queue.at(-1) ?? this.#last;
+    // What the journal lost meanwhile is waited for no longer.
+    if (this.#stretches.length === 0) this.#pending = this.#queue.length;
+  }
+
+  async #between(tenant: TenantStore, upTo: number, { from, to }: Stretch): Promise<readonly JournalEvent[]> {
+    const found: JournalEvent[] = [];
+    const take = (id: string, revision: number, record: EventRecord): void => {
+      const event = { id, revision, record };
+      const isNew = this.#last === undefined || this.#compare(this.#last, event) < 0;
+      if (isNew && revision <= upTo && this.#wants(record)) found.push(event);
+    };
+    const first = await tenant.getCold('events', from);
+    if (first !== undefined) take(first.id, first.createRevision, first.record);
+    for (let after = from; after < to; ) {
+      const { entries } = await tenant.rangeCold('events', '', { limit: SLICE, after });
+      for (const { id, createRevision, record } of entries) if (id <= to) take(id, createRevision, record);
+      after = (entries.length === SLICE ? entries.at(-1)?.id : undefined) ?? to;
+    }
+    return found;
   }
 }

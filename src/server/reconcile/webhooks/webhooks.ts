@@ -378,7 +378,7 @@ export class WebhooksController extends Reconciler {
       hook,
       ({ failing: _failing, gone: _gone, ...delivery }) => ({
         ...delivery,
-        position: positionAfter(delivery, event),
+        position: lane.backlog.positionAfter(event),
         pending: lane.backlog.pending,
         lastSuccess: { at, event: event.record.id, code },
       }),
@@ -476,7 +476,7 @@ export class WebhooksController extends Reconciler {
         hook,
         ({ failing: _failing, ...delivery }) => ({
           ...delivery,
-          position: positionAfter(delivery, end),
+          position: lane.backlog.positionAfter(end),
           pending: lane.backlog.pending - events.length,
           deadLetters: delivery.deadLetters + letters.length - room.dropped,
           dropped: delivery.dropped + room.dropped,
@@ -589,13 +589,6 @@ export class WebhooksController extends Reconciler {
       if (lane?.backlog.arrive(revision, events)) this.add(tenant.tenantId, id);
     }
   }
-}
-
-function positionAfter(
-  { position }: WebhookDelivery,
-  { revision, id }: JournalEvent,
-): WebhookDelivery['position'] {
-  return { origin: position.origin, revision, event: id };
 }
 
 function codeOf({ code }: Failed): { readonly code?: number } {
