@@ -117,6 +117,7 @@ beforeAll(async () => {
   );
   paths = [
     '/nodes',
+    '/topology',
     '/nodes/berlin-1',
     '/nodes/berlin-1?tab=containers',
     '/nodes/berlin-1?tab=events',

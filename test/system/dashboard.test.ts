@@ -139,6 +139,11 @@ describe('the dashboard', () => {
       proxy.refuse(false);
       await page.locator('#navigation [data-live=live]').waitFor();
       await page.getByRole('link', { name: 'meanwhile' }).waitFor();
+      // Nothing is closed, and nothing comes any more: sooner than a stream that is silent is given up (40 s).
+      proxy.holdAnswers(true);
+      await page.locator('#navigation [data-live=reconnecting]').waitFor({ timeout: 15_000 });
+      proxy.holdAnswers(false);
+      await page.locator('#navigation [data-live=live]').waitFor();
       await context.close();
     } finally {
       await proxy.close();

@@ -2,6 +2,7 @@ import { createContext, type ReactNode, use, useEffect, useMemo, useRef, useStat
 import { useQueryClient } from '@tanstack/react-query';
 import type { LiveState } from '../../sdk/index.ts';
 import type { Event } from '../lib/records.ts';
+import { useReachable } from './reachable.ts';
 import { useApi, useSession } from './session.tsx';
 import { applyEvents } from './live-updates.ts';
 
@@ -49,6 +50,7 @@ export function LiveProvider({ children }: { readonly children: ReactNode }) {
   const queries = useQueryClient();
   const [state, setState] = useState<LiveState>('connecting');
   const isSeen = useSeen();
+  const { isReachable, returns } = useReachable(isSeen);
   const listeners = useRef(new Set<Listener>());
 
   useEffect(() => {
@@ -56,7 +58,7 @@ export function LiveProvider({ children }: { readonly children: ReactNode }) {
     const controller = new AbortController();
     let gathered: Event[] = [];
     let timer: ReturnType<typeof setTimeout> | undefined;
-    let wasLost = false;
+    let wasLost = returns > 0;
     const flush = () => {
       timer = undefined;
       const events = gathered;
@@ -84,17 +86,17 @@ export function LiveProvider({ children }: { readonly children: ReactNode }) {
       // Whatever happens until it is opened again was not heard.
       void queries.invalidateQueries({ queryKey: [tenant.id], refetchType: 'none' });
     };
-  }, [api, queries, tenant.id, isSeen]);
+  }, [api, queries, tenant.id, isSeen, returns]);
 
   const live = useMemo<Live>(
     () => ({
-      state,
+      state: isReachable ? state : 'reconnecting',
       subscribe: (listener) => {
         listeners.current.add(listener);
         return () => void listeners.current.delete(listener);
       },
     }),
-    [state],
+    [state, isReachable],
   );
   return <LiveContext value={live}>{children}</LiveContext>;
 }

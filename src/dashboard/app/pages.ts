@@ -96,6 +96,12 @@ export const PAGES: readonly PageEntry[] = [
     component: lazyRouteComponent(() => import('../features/nodes/node-page.tsx'), 'NodePage'),
   },
   {
+    path: '/topology',
+    title: 'Topology',
+    nav: { group: 'Platform', icon: 'compass' },
+    component: lazyRouteComponent(() => import('../features/topology/topology-page.tsx'), 'TopologyPage'),
+  },
+  {
     path: '/volumes',
     title: 'Volumes',
     nav: { group: 'Platform', icon: 'disk' },

@@ -1,61 +1,165 @@
-import { useMemo } from 'react';
-import type { ItemOf } from '../../../sdk/index.ts';
+import { useMemo, useState } from 'react';
 import { useRecords } from '../../app/use-records.ts';
+import { Badge } from '../../components/badge.tsx';
 import type { Column } from '../../components/data-table.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { Page } from '../../components/page.tsx';
 import { RecordTable } from '../../components/record-table.tsx';
+import { RowLink } from '../../components/row-link.tsx';
+import { TimeAgo, useNow } from '../../components/time-ago.tsx';
 import { dateTime } from '../../lib/format.ts';
-
-const COLUMNS: readonly Column<ItemOf<'GET /api/v1/audit'>>[] = [
-  {
-    title: 'When',
-    width: '12rem',
-    sortBy: ({ at }) => -Date.parse(at),
-    cell: ({ at }) => <span className="tabular-nums">{dateTime(at)}</span>,
-  },
-  {
-    title: 'Action',
-    width: '24%',
-    sortBy: ({ action }) => action,
-    cell: ({ action }) => <span className="font-medium">{action}</span>,
-  },
-  {
-    title: 'On',
-    wide: true,
-    sortBy: ({ subject }) => `${subject.kind} ${subject.name}`,
-    cell: ({ subject }) => (
-      <span title={subject.name}>
-        {subject.kind} {subject.name}
-      </span>
-    ),
-  },
-  {
-    title: 'By',
-    width: '20%',
-    wide: true,
-    sortBy: ({ actor }) => actor,
-    cell: ({ actor }) => (
-      <code className="font-mono text-xs text-muted" title={actor}>
-        {actor}
-      </code>
-    ),
-  },
-  {
-    title: 'Role',
-    width: '13%',
-    wide: true,
-    sortBy: ({ role }) => role,
-    cell: ({ role }) => <span className="text-muted">{role}</span>,
-  },
-];
+import { actorName, type AuditFilter, type AuditLine, doneText, fits, pageOf } from './audit-words.ts';
 
 /** Not with every event: the whole history is read. */
 const REREAD_MS = 30_000;
 
+const PERIODS = [
+  ['', 'At any time'],
+  ['1', 'Last hour'],
+  ['24', 'Last day'],
+  ['168', 'Last 7 days'],
+] as const;
+
+const SELECT = 'h-9 max-w-full rounded-md border border-line-strong bg-surface px-2';
+
+function Subject({ line, names }: { readonly line: AuditLine; readonly names: ReadonlyMap<string, string> }) {
+  const { kind, name } = line.subject;
+  const to = pageOf(line);
+  return (
+    <span title={`${kind} ${name}`}>
+      <span className="text-muted">{kind} </span>
+      {to === undefined ? (names.get(name) ?? name) : <RowLink to={to}>{name}</RowLink>}
+    </span>
+  );
+}
+
+function columnsOf(names: ReadonlyMap<string, string>): readonly Column<AuditLine>[] {
+  return [
+    {
+      title: 'Who',
+      width: '17%',
+      sortBy: (line) => actorName(line, names),
+      cell: (line) => (
+        <span title={line.actor}>
+          <span className="font-medium">{actorName(line, names)}</span>
+          <span className="hidden text-xs text-muted lg:inline"> {line.role}</span>
+        </span>
+      ),
+    },
+    {
+      title: 'Did',
+      wide: true,
+      sortBy: ({ action }) => action,
+      cell: (line) => <span title={doneText(line)}>{doneText(line)}</span>,
+    },
+    {
+      title: 'To',
+      width: '24%',
+      wide: true,
+      sortBy: ({ subject }) => `${subject.kind} ${subject.name}`,
+      cell: (line) => <Subject line={line} names={names} />,
+    },
+    {
+      title: 'From',
+      width: '11%',
+      wide: true,
+      sortBy: ({ source }) => source ?? '',
+      cell: ({ source, forwardedFor, requestId }) => (
+        <span className="text-xs text-muted" title={`request ${requestId}`}>
+          {forwardedFor ?? source ?? ''}
+        </span>
+      ),
+    },
+    {
+      title: 'Result',
+      width: '8rem',
+      cell: ({ result }) => <Badge tone="ok">{result}</Badge>,
+    },
+    {
+      title: 'When',
+      width: '13rem',
+      wide: true,
+      sortBy: ({ at }) => -Date.parse(at),
+      cell: ({ at }) => (
+        <time dateTime={at} className="tabular-nums">
+          {dateTime(at)}
+        </time>
+      ),
+    },
+  ];
+}
+
+function Filters({
+  filter,
+  onChange,
+  lines,
+  names,
+}: {
+  readonly filter: AuditFilter;
+  readonly onChange: (filter: AuditFilter) => void;
+  readonly lines: readonly AuditLine[];
+  readonly names: ReadonlyMap<string, string>;
+}) {
+  const actors = useMemo(
+    () => [...new Map(lines.map((line) => [line.actor, actorName(line, names)]))],
+    [lines, names],
+  );
+  const kinds = useMemo(() => [...new Set(lines.map(({ subject }) => subject.kind))].sort(), [lines]);
+  return (
+    <>
+      <select
+        aria-label="Who"
+        value={filter.actor}
+        onChange={(event) => onChange({ ...filter, actor: event.target.value })}
+        className={SELECT}
+      >
+        <option value="">By anybody</option>
+        {actors.map(([id, name]) => (
+          <option key={id} value={id}>
+            {name}
+          </option>
+        ))}
+      </select>
+      <select
+        aria-label="To what"
+        value={filter.kind}
+        onChange={(event) => onChange({ ...filter, kind: event.target.value })}
+        className={SELECT}
+      >
+        <option value="">To anything</option>
+        {kinds.map((kind) => (
+          <option key={kind}>{kind}</option>
+        ))}
+      </select>
+      <select
+        aria-label="When"
+        value={filter.hours ?? ''}
+        onChange={(event) =>
+          onChange({ ...filter, hours: event.target.value === '' ? undefined : Number(event.target.value) })
+        }
+        className={SELECT}
+      >
+        {PERIODS.map(([value, title]) => (
+          <option key={value} value={value}>
+            {title}
+          </option>
+        ))}
+      </select>
+    </>
+  );
+}
+
+/** Who did what to which record, newest first. */
 export function AuditPage() {
   const { data, error } = useRecords('audit-log', 'GET /api/v1/audit', { everyMs: REREAD_MS });
-  const rows = useMemo(() => data?.toReversed(), [data]);
+  // Who reads the audit may read tokens, too: names say more than ids.
+  const { data: tokens } = useRecords('tokens', 'GET /api/v1/tokens');
+  const names = useMemo(() => new Map(tokens?.map(({ id, name }) => [id, name])), [tokens]);
+  const [filter, setFilter] = useState<AuditFilter>({ actor: '', kind: '', hours: undefined });
+  const now = useNow();
+  const lines = useMemo(() => data?.toReversed(), [data]);
+  const rows = useMemo(() => lines?.filter((line) => fits(filter, line, now)), [lines, filter, now]);
+  const columns = useMemo(() => columnsOf(names), [names]);
   return (
     <Page title="Audit" note="Who did what to which record, written in the same commit as the change.">
       <RecordTable
@@ -63,12 +167,18 @@ export function AuditPage() {
         one="record"
         rows={rows}
         error={error}
-        columns={COLUMNS}
+        columns={columns}
         rowKey={({ id }) => id}
-        textOf={({ action, actor, subject, requestId }) =>
-          `${action} ${actor} ${subject.kind}/${subject.name} ${requestId}`
+        detail={(line) => (
+          <>
+            {line.action} · <Subject line={line} names={names} /> · <TimeAgo time={line.at} />
+          </>
+        )}
+        textOf={(line) =>
+          `${line.action} ${actorName(line, names)} ${line.actor} ${line.subject.kind}/${line.subject.name} ${line.requestId}`
         }
-        empty={<EmptyState title="Nothing has been changed yet" icon="scroll" />}
+        filters={<Filters filter={filter} onChange={setFilter} lines={lines ?? []} names={names} />}
+        empty={<EmptyState title="Nothing to show" icon="scroll" />}
       />
     </Page>
   );

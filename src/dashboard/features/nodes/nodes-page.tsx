@@ -1,4 +1,4 @@
-import { lazy, Suspense } from 'react';
+import { lazy, Suspense, useMemo } from 'react';
 import { useWindow } from '../../app/address.ts';
 import { useSession } from '../../app/session.tsx';
 import { Badge } from '../../components/badge.tsx';
@@ -13,12 +13,19 @@ import { RowLink } from '../../components/row-link.tsx';
 import { TimeAgo } from '../../components/time-ago.tsx';
 import { bytes } from '../../lib/format.ts';
 import type { Node } from '../../lib/records.ts';
-import { useNodes } from './node-queries.ts';
+import { type NodeUsage, useNodes, useNodeUsage } from './node-queries.ts';
 import { NodeBadge, urgency } from './node-status.tsx';
+
+/** What its machine runs out of. */
+const LACKS = { disk: 'disk short', memory: 'memory short', pids: 'processes short' } as const;
 
 const EnrolDialog = lazy(async () => ({ default: (await import('./enrol-dialog.tsx')).EnrolDialog }));
 
-const COLUMNS: readonly Column<Node>[] = [
+function used(value: string | undefined): string {
+  return value === undefined ? '' : `, ${value} used`;
+}
+
+const columnsOf = (usage: ReadonlyMap<string, NodeUsage>): readonly Column<Node>[] => [
   {
     title: 'Name',
     width: '15%',
@@ -34,26 +41,35 @@ const COLUMNS: readonly Column<Node>[] = [
     title: 'Status',
     width: '8.5rem',
     sortBy: urgency,
-    cell: (node) => <NodeBadge node={node} />,
+    cell: (node) => (
+      <span className="flex flex-col items-start gap-1">
+        <NodeBadge node={node} />
+        {node.conditions.map(({ kind, message }) => (
+          <span key={kind} title={message}>
+            <Badge tone="warn">{LACKS[kind]}</Badge>
+          </span>
+        ))}
+      </span>
+    ),
   },
   {
-    title: 'Requested',
-    width: '24%',
+    title: 'Requested and used',
+    width: '28%',
     wide: true,
     sortBy: ({ requested, capacity }) => requested.cpu / capacity.cpu,
-    cell: ({ requested, capacity }) => (
+    cell: ({ name, requested, capacity }) => (
       <div className="flex flex-col gap-1.5">
         <Meter
           label="CPU"
           value={requested.cpu}
           max={capacity.cpu}
-          text={`${Number(requested.cpu.toFixed(2))} of ${capacity.cpu}`}
+          text={`${Number(requested.cpu.toFixed(2))} of ${capacity.cpu}${used(usage.get(name)?.cpuCores.toFixed(2))}`}
         />
         <Meter
           label="Memory"
           value={requested.memoryBytes}
           max={capacity.memoryBytes}
-          text={`${bytes(requested.memoryBytes)} of ${bytes(capacity.memoryBytes)}`}
+          text={`${bytes(requested.memoryBytes)} of ${bytes(capacity.memoryBytes)}${used(usedMemory(usage.get(name)))}`}
         />
       </div>
     ),
@@ -79,6 +95,10 @@ const COLUMNS: readonly Column<Node>[] = [
   },
 ];
 
+function usedMemory(usage: NodeUsage | undefined): string | undefined {
+  return usage && bytes(usage.memoryBytes);
+}
+
 function textOf({ name, labels, engine }: Node): string {
   const pairs = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
   return [name, engine.kind, ...pairs].join(' ');
@@ -87,6 +107,9 @@ function textOf({ name, labels, engine }: Node): string {
 export function NodesPage() {
   const { can } = useSession();
   const { data, error } = useNodes();
+  const names = useMemo(() => data?.map(({ name }) => name) ?? [], [data]);
+  const usage = useNodeUsage(names);
+  const columns = useMemo(() => columnsOf(usage), [usage]);
   const [isEnrolling, setEnrolling] = useWindow('enrol');
   const enrol = can('nodes.manage') ? (
     <Button tone="primary" icon="plus" onClick={() => setEnrolling(true)}>
@@ -100,7 +123,7 @@ export function NodesPage() {
         one="node"
         rows={data}
         error={error}
-        columns={COLUMNS}
+        columns={columns}
         rowKey={({ name }) => name}
         rowHeight={80}
         detail={({ requested, capacity, engine }) =>

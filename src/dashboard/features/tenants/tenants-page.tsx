@@ -70,7 +70,10 @@ export function TenantsPage() {
         wide: true,
         cell: (tenant) => (
           <div title={quotaText(tenant)}>
-            <TightestQuota quota={tenant.standing?.quota ?? []} />
+            {tenant.standing === undefined || tenant.standing.quota.length === 0 ? null : (
+              <TightestQuota quota={tenant.standing.quota} />
+            )}
+            <span className="block truncate pt-1 text-xs text-muted">{quotaText(tenant)}</span>
           </div>
         ),
       },
@@ -146,7 +149,7 @@ export function TenantsPage() {
         error={error}
         columns={columns}
         rowKey={({ id }) => id}
-        rowHeight={52}
+        rowHeight={64}
         textOf={({ slug, name, id }) => `${slug} ${name} ${id}`}
         empty={<EmptyState title="No tenants" icon="building" />}
       />

@@ -1,0 +1,81 @@
+import { useDeferredValue, useMemo, useState } from 'react';
+import { useRecords } from '../../app/use-records.ts';
+import { keysOf } from '../../../core/model/values.ts';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { ErrorNotice } from '../../components/error-notice.tsx';
+import { Loading } from '../../components/loading.tsx';
+import { Page, Panel } from '../../components/page.tsx';
+import { SearchBox } from '../../components/search-box.tsx';
+import { useDeployments } from '../deployments/deployment-queries.ts';
+import { type Kind, KINDS, type Place, placesOf } from './cells.ts';
+import { PlaceView } from './place-view.tsx';
+
+function Legend({ places }: { readonly places: readonly Place[] }) {
+  const counts = new Map<Kind, number>();
+  for (const { cells } of places) for (const { kind } of cells) counts.set(kind, (counts.get(kind) ?? 0) + 1);
+  return (
+    <ul className="flex flex-wrap gap-x-5 gap-y-1.5 text-xs">
+      {keysOf(KINDS)
+        .filter((kind) => counts.has(kind))
+        .map((kind) => (
+          <li key={kind} className="flex items-center gap-1.5">
+            <span
+              aria-hidden="true"
+              className={`grid size-5 place-items-center rounded text-2xs font-semibold ${KINDS[kind].look}`}
+            >
+              {KINDS[kind].letter}
+            </span>
+            {KINDS[kind].title}
+            <span className="text-muted tabular-nums">{counts.get(kind)?.toLocaleString('en')}</span>
+          </li>
+        ))}
+    </ul>
+  );
+}
+
+/** Where everything runs: nodes, and on each its instances, as it changes. */
+export function TopologyPage() {
+  const nodes = useRecords('nodes', 'GET /api/v1/nodes');
+  const deployments = useDeployments();
+  const jobs = useRecords('jobs', 'GET /api/v1/jobs');
+  const [text, setText] = useState('');
+  // Typing goes on while thousands are faded.
+  const wanted = useDeferredValue(text.trim().toLowerCase());
+  const places = useMemo(
+    () =>
+      nodes.data === undefined || deployments.data === undefined
+        ? undefined
+        : placesOf(nodes.data, deployments.data, jobs.data ?? []),
+    [nodes.data, deployments.data, jobs.data],
+  );
+  const error = nodes.error ?? deployments.error;
+  return (
+    <Page
+      title="Topology"
+      note="What runs where, as it changes. Arrows move between instances, Enter opens one."
+    >
+      {error === null ? null : <ErrorNotice error={error} />}
+      {places === undefined ? (
+        error === null ? (
+          <Loading lines={6} />
+        ) : null
+      ) : places.length === 0 ? (
+        <Panel>
+          <EmptyState title="No nodes yet" icon="server" />
+        </Panel>
+      ) : (
+        <>
+          <div className="flex flex-wrap items-center justify-between gap-3">
+            <Legend places={places} />
+            <SearchBox label="Find deployments and jobs" value={text} onChange={setText} />
+          </div>
+          <Panel flush>
+            {places.map((place) => (
+              <PlaceView key={place.name} place={place} wanted={wanted} />
+            ))}
+          </Panel>
+        </>
+      )}
+    </Page>
+  );
+}
