@@ -16,8 +16,14 @@ import type { Node } from '../../lib/records.ts';
 import { type NodeUsage, useNodes, useNodeUsage } from './node-queries.ts';
 import { NodeBadge, urgency } from './node-status.tsx';
 
-/** What its machine runs out of. */
-const LACKS = { disk: 'disk short', memory: 'memory short', pids: 'processes short' } as const;
+/** What is wrong with its machine. */
+const LACKS = {
+  disk: 'disk short',
+  memory: 'memory short',
+  pids: 'processes short',
+  clock: 'clock wrong',
+  engine: 'engine troubled',
+} as const;
 
 const EnrolDialog = lazy(async () => ({ default: (await import('./enrol-dialog.tsx')).EnrolDialog }));
 
