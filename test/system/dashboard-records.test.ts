@@ -3,6 +3,9 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { openPage, seriousFindings, signIn } from '../support/harness/browser.ts';
 import { BOOTSTRAP } from '../support/harness/control-plane.ts';
 import { type DashboardStage, dashboardStage, IMAGE } from '../support/harness/dashboard-stage.ts';
+import type { TenantId } from '../../src/core/model/ids.ts';
+import type { EventRecord } from '../../src/core/model/event.ts';
+import { idOf } from '../../src/server/store/record-ids.ts';
 import { eventually } from '../support/eventually.ts';
 import { direct, meshed, reaches, relayed } from '../support/agents/meshed.ts';
 import { createVolume, MIB, volumeOnce } from '../support/agents/volume-agent.ts';
@@ -15,10 +18,16 @@ const HOSTILE = new Set([
   '/networks?tab=named',
   '/jobs/report',
   '/jobs/broken',
+  '/webhooks/alerts',
   '/tokens',
 ]);
 /** Of parts that are on another page too; looking at each for accessibility takes its time. */
-const ALIKE = new Set(['/nodes/berlin-1?tab=containers', '/nodes/berlin-1?tab=events', '/jobs/broken']);
+const ALIKE = new Set([
+  '/nodes/berlin-1?tab=containers',
+  '/nodes/berlin-1?tab=events',
+  '/jobs/broken',
+  '/jobs/report/edit',
+]);
 const SECRET = 'correct-horse-battery-staple';
 
 let stage: DashboardStage;
@@ -39,6 +48,31 @@ let paths: readonly string[] = [];
 async function accepted(method: string, path: string, body?: unknown): Promise<void> {
   const answer = await stage.shop.call(method, path, body);
   expect(answer.body.code).toBeUndefined();
+}
+
+/** As if its receiver had refused an event often enough: straight into the store, since that takes a quarter of an hour. */
+async function giveUp(webhook: string): Promise<void> {
+  const tenant = stage.plane.store.forTenant(stage.shop.id as TenantId);
+  const made = tenant.get('webhooks', webhook)?.record;
+  if (made === undefined) throw new Error('there is no such webhook');
+  const at = new Date().toISOString();
+  const event: EventRecord = {
+    id: 'evt_01',
+    at,
+    kind: 'node.failed',
+    tenantId: tenant.tenantId,
+    subject: { kind: 'Node', name: 'madrid-1' },
+    message: SCRIPT,
+    details: {},
+  };
+  const transaction = tenant.transaction();
+  transaction.putCold('webhook-dead-letters', idOf('webhook-dead-letters', webhook, made.id, event.id), {
+    event,
+    deadAt: at,
+    reason: 'HTTP 400',
+    attempts: 8,
+  });
+  await stage.plane.store.commit(transaction);
 }
 
 beforeAll(async () => {
@@ -115,6 +149,14 @@ beforeAll(async () => {
     () => stage.shop.call('GET', '/api/v1/jobs/broken'),
     ({ body }) => body.status.phase === 'Failed',
   );
+  await accepted('PUT', '/api/v1/secrets/resources/hooks', { values: { key: SECRET } });
+  await accepted('POST', '/api/v1/webhooks', {
+    name: 'alerts',
+    url: 'https://hooks.invalid/berth',
+    signing: { vault_path: 'resources/hooks', key: 'key' },
+    events: { kinds: ['nothing.at-all'] },
+  });
+  await giveUp('alerts');
   paths = [
     '/nodes',
     '/topology',
@@ -134,6 +176,9 @@ beforeAll(async () => {
     '/jobs/report',
     '/jobs/broken',
     '/jobs/new',
+    '/jobs/report/edit',
+    '/webhooks',
+    '/webhooks/alerts',
     '/backups',
     '/events',
     '/audit',
@@ -205,6 +250,9 @@ describe('every page of a record', () => {
       ['/secrets', 'Write a secret'],
       ['/secrets/resources/db', 'Stage the new credential'],
       ['/jobs/report', 'Run now'],
+      ['/webhooks', 'New webhook'],
+      ['/webhooks/alerts', 'Send again'],
+      ['/webhooks/alerts', 'Pause'],
       ['/networks?tab=named', 'New network'],
       ['/backups', 'Take a backup'],
     ] as const) {
@@ -409,16 +457,47 @@ describe('jobs', () => {
     await page.getByLabel('Name', { exact: true }).fill('Clean_Up');
     await page.getByLabel('Image').fill(IMAGE);
     await page.getByLabel('Schedule').fill('never');
-    await page.getByRole('button', { name: 'Create' }).click();
+    await page.getByRole('button', { name: 'Check' }).click();
     // All that is wrong, each at its field.
     await page.locator('[data-field=name] [role=alert]').waitFor();
     await page.locator('[data-field=schedule] [role=alert]').waitFor();
-    await page.getByRole('button', { name: 'Write as YAML' }).click();
+    await page.getByLabel('Name', { exact: true }).fill('cleanup');
+    await page.getByLabel('Schedule').fill('0 4 * * *');
+    // Secrets, volumes and what goes before a run, by the fields of a deployment.
+    await page.locator('summary').filter({ hasText: 'Secrets' }).click();
+    await page.getByRole('button', { name: 'Add secret' }).click();
+    await page.getByLabel('Name', { exact: true }).nth(1).fill('DB');
+    await page.getByLabel('Path', { exact: true }).fill('resources/db');
+    await page.locator('summary').filter({ hasText: 'Volumes' }).click();
+    await page.getByRole('button', { name: 'Add volume' }).click();
+    await page.getByLabel('Volume', { exact: true }).selectOption({ label: 'pg-data (replicated)' });
+    await page.getByLabel('Path in the container').fill('/data');
+    await page.getByLabel('Access').selectOption('Read only');
+    await page.locator('summary').filter({ hasText: 'Before a run' }).click();
+    await page.getByLabel('Deployment', { exact: true }).fill('nowhere');
+    await page.getByLabel('Command in its instance').fill('pg_dump\n-Fc');
+    await page.getByRole('button', { name: 'Check' }).click();
+    await page
+      .locator('[data-field="before.deployment"] [data-code=job_before_deployment_not_found]')
+      .waitFor();
+    await page.getByLabel('Deployment', { exact: true }).fill('web');
+    await page.getByRole('button', { name: 'Check' }).click();
+    await page.locator('[data-plan]').getByRole('region', { name: 'Placement' }).waitFor();
+    expect((await stage.shop.call('GET', '/api/v1/jobs/cleanup')).status).toBe(404);
+    await page.getByRole('button', { name: 'YAML' }).click();
     await page
       .getByLabel('Description as YAML')
-      .fill(`name: cleanup\nimage: ${IMAGE}\nschedule: 0 4 * * *\n`);
+      .fill(`name: cleanup\nimage: ${IMAGE}\nschedule: 0 4 * * *\nretries: 2\n`);
+    await page.getByRole('button', { name: 'Check' }).click();
     await page.getByRole('button', { name: 'Create' }).click();
     await page.getByRole('heading', { name: 'cleanup' }).waitFor();
+    await page.getByRole('link', { name: 'Edit' }).click();
+    await page.getByLabel('Retries').fill('1');
+    await page.getByRole('button', { name: 'Check' }).click();
+    await page.locator('[data-plan]').getByRole('region', { name: 'Changes' }).getByText('retries').waitFor();
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('heading', { name: 'cleanup', exact: true }).waitFor();
+    expect((await stage.shop.call('GET', '/api/v1/jobs/cleanup')).body.retries).toBe(1);
     await page.getByText('It has not run yet').waitFor();
     await page.getByRole('button', { name: 'Run now' }).click();
     await page.getByRole('list', { name: 'Runs' }).getByText('Running').waitFor();
@@ -428,6 +507,44 @@ describe('jobs', () => {
     await page.getByRole('log').getByText('12 reports written').waitFor();
     await page.getByRole('button', { name: 'Run now' }).click();
     await page.getByRole('list', { name: 'Runs' }).getByText('Succeeded').nth(1).waitFor();
+  });
+});
+
+describe('webhooks', () => {
+  it('are created, held, changed, have what was given up sent again, and are deleted', async () => {
+    const { page, complaints } = await stage.open('/webhooks');
+    await page.getByRole('button', { name: 'New webhook' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Name').fill('chat');
+    await dialog.getByLabel('Address').fill('http://10.0.0.1/hooks');
+    await dialog.getByLabel('Secret of the signing key').fill('resources/hooks');
+    await dialog.getByLabel('Key in it').fill('key');
+    await dialog.getByLabel('Only these kinds').fill('node.failed\njob.*');
+    await dialog.getByRole('button', { name: 'Create' }).click();
+    await dialog.locator('[data-field=url] [data-code=webhook_invalid]').waitFor();
+    await dialog.getByLabel('Address').fill('https://chat.invalid/hooks');
+    await dialog.getByRole('button', { name: 'Create' }).click();
+    await page.getByRole('heading', { name: 'chat' }).waitFor();
+    await page.getByRole('region', { name: 'Webhook' }).getByText('node.failed, job.*').waitFor();
+    await page.getByRole('button', { name: 'Pause' }).click();
+    await page.getByText('paused', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Resume' }).click();
+    await page.getByText('active', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Edit' }).click();
+    await dialog.getByLabel('Only these kinds').fill('');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('region', { name: 'Webhook' }).getByText('all events').waitFor();
+    await page.getByRole('button', { name: 'Delete' }).click();
+    await dialog.getByRole('textbox').fill('chat');
+    await dialog.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('link', { name: 'alerts' }).click();
+    await page
+      .getByRole('list', { name: 'Dead letters' })
+      .getByRole('button', { name: /^Send .* again$/ })
+      .click();
+    await page.getByText('1 dead letter of alerts to be sent again.').waitFor();
+    expect((await stage.shop.call('GET', '/api/v1/webhooks/chat')).status).toBe(404);
+    expect(complaints).toEqual([]);
   });
 });
 

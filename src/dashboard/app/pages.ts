@@ -77,7 +77,12 @@ export const PAGES: readonly PageEntry[] = [
   {
     path: '/jobs/new',
     title: 'New job',
-    component: lazyRouteComponent(() => import('../features/jobs/new-job-page.tsx'), 'NewJobPage'),
+    component: lazyRouteComponent(() => import('../features/jobs/job-editor-page.tsx'), 'NewJobPage'),
+  },
+  {
+    path: '/jobs/$name/edit',
+    title: 'Edit job',
+    component: lazyRouteComponent(() => import('../features/jobs/job-editor-page.tsx'), 'EditJobPage'),
   },
   {
     path: '/jobs/$name',
@@ -144,6 +149,17 @@ export const PAGES: readonly PageEntry[] = [
     title: 'Events',
     nav: { group: 'History', icon: 'pulse' },
     component: lazyRouteComponent(() => import('../features/events/events-page.tsx'), 'EventsPage'),
+  },
+  {
+    path: '/webhooks',
+    title: 'Webhooks',
+    nav: { group: 'History', icon: 'external' },
+    component: lazyRouteComponent(() => import('../features/webhooks/webhooks-page.tsx'), 'WebhooksPage'),
+  },
+  {
+    path: '/webhooks/$name',
+    title: 'Webhook',
+    component: lazyRouteComponent(() => import('../features/webhooks/webhook-page.tsx'), 'WebhookPage'),
   },
   {
     path: '/backups',

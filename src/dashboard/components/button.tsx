@@ -23,6 +23,18 @@ interface Looks {
   readonly children?: ReactNode;
 }
 
+/** For a button that says one of two things: it is as wide as the longer of them, so that nothing beside it moves. */
+export function EitherWord({ shown, other }: { readonly shown: string; readonly other: string }) {
+  return (
+    <span className="grid">
+      <span className="col-start-1 row-start-1">{shown}</span>
+      <span aria-hidden="true" className="invisible col-start-1 row-start-1">
+        {other}
+      </span>
+    </span>
+  );
+}
+
 /** `busy`: it was pressed and is being done; it cannot be pressed again meanwhile. */
 export function Button({
   tone = 'plain',

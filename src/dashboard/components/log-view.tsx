@@ -2,7 +2,7 @@ import { memo, type ReactNode, useEffect, useMemo, useRef, useState } from 'reac
 import { logTime } from '../lib/format.ts';
 import { fileText, type Found, foundIn, type LogLine, MAX_FOUND, MAX_LINES } from '../lib/log-lines.ts';
 import { saveFile } from '../lib/save-file.ts';
-import { Button, IconButton } from './button.tsx';
+import { Button, EitherWord, IconButton } from './button.tsx';
 import { ErrorNotice } from './error-notice.tsx';
 import { SearchBox } from './search-box.tsx';
 import { type LogSource, type ReadLog, useLog } from './use-log.ts';
@@ -273,7 +273,7 @@ export function LogView({
             icon={isPaused ? 'play' : 'pause'}
             onClick={() => setPaused(!isPaused)}
           >
-            {isPaused ? 'Follow' : 'Pause'}
+            <EitherWord shown={isPaused ? 'Follow' : 'Pause'} other={isPaused ? 'Pause' : 'Follow'} />
           </Button>
         )}
         <span className="text-xs text-muted" role="status">

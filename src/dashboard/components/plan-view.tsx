@@ -125,8 +125,11 @@ function Actions({ actions }: Pick<PlacementPlan, 'actions'>) {
   );
 }
 
+/** What an answer to a dry run says of it. */
+export type Planned = Pick<DeploymentWritten, 'plan' | 'alterations' | 'warnings' | 'removed'>;
+
 /** What saving would do: fields that change, entries that are lost, what the server fills in, and where instances go and why. */
-export function PlanView({ written }: { readonly written: DeploymentWritten }) {
+export function PlanView({ written }: { readonly written: Planned }) {
   const { plan, alterations, warnings, removed } = written;
   return (
     <div className="flex flex-col gap-4" data-plan="">

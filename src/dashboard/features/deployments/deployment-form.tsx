@@ -1,8 +1,5 @@
-import { type ReactNode, useEffect, useId, useState } from 'react';
-import { SelectField, TextField, useRejectionAt } from '../../components/field.tsx';
-import { Icon } from '../../components/icon.tsx';
+import { SelectField, TextField } from '../../components/field.tsx';
 import {
-  type Draft,
   listOrNothing,
   numberOrText,
   recordAt,
@@ -11,15 +8,20 @@ import {
   valueAt,
   withValue,
 } from '../../lib/draft.ts';
-import { EnteredArea, EnteredField } from './entered-field.tsx';
-import { ListEditor } from './list-editor.tsx';
+import { EnteredArea, EnteredField } from '../../components/entered-field.tsx';
+import { ListEditor } from '../../components/list-editor.tsx';
 import { MapEditor } from '../../components/map-editor.tsx';
-import { SecretFields } from './secret-fields.tsx';
-
-export interface FormPart {
-  readonly draft: Draft;
-  readonly onChange: (draft: Draft) => void;
-}
+import { SecretFields } from '../../components/secret-fields.tsx';
+import {
+  CommandField,
+  Confinement,
+  type FormPart,
+  Placement,
+  Resources,
+  Section,
+  useFields,
+  Volumes,
+} from '../../components/workload-fields.tsx';
 
 /** Paths that the form has an input for; a rejection of any other is shown above it. */
 export const FORM_PATHS = [
@@ -44,78 +46,6 @@ export const FORM_PATHS = [
   'labels',
   'update',
 ] as const;
-
-/** A part of the form that opens when it has content or a rejection. */
-function Section({
-  title,
-  note,
-  paths,
-  draft,
-  children,
-}: {
-  readonly title: string;
-  readonly note: string;
-  readonly paths: readonly string[];
-  readonly draft: Draft;
-  readonly children: ReactNode;
-}) {
-  const id = useId();
-  const [first = '', second = first, third = first] = paths;
-  const refused = [useRejectionAt(first), useRejectionAt(second), useRejectionAt(third)].some(
-    (one) => one !== undefined,
-  );
-  const isFilled = paths.some((path) => valueAt(draft, path) !== undefined);
-  // Opened by content or a refusal, closed by nobody but the user: it must not close while a field is being emptied.
-  const [isOpen, setOpen] = useState(isFilled);
-  useEffect(() => {
-    if (refused) setOpen(true);
-  }, [refused]);
-  return (
-    <details
-      open={isOpen}
-      onToggle={(event) => setOpen(event.currentTarget.open)}
-      className="group border-t first:border-t-0"
-    >
-      <summary className="flex cursor-pointer list-none items-center gap-2 px-4 py-3 hover:bg-hover">
-        <span className="text-muted transition-transform group-open:rotate-90">
-          <Icon name="chevron" className="size-4" />
-        </span>
-        <span className="min-w-0 flex-1">
-          <span id={id} className="block font-medium">
-            {title}
-          </span>
-          <span className="block text-xs text-muted">{note}</span>
-        </span>
-        {isFilled ? <span className="text-xs text-accent">set</span> : null}
-      </summary>
-      <div role="group" aria-labelledby={id} className="flex flex-col gap-4 px-4 pt-1 pb-5 sm:pl-10">
-        {children}
-      </div>
-    </details>
-  );
-}
-
-function useFields({ draft, onChange }: FormPart) {
-  const set = (path: string, value: unknown) => onChange(withValue(draft, path, value));
-  return {
-    set,
-    text: (path: string) => ({
-      path,
-      value: textAt(draft, path),
-      onChange: (value: string) => set(path, value),
-    }),
-    number: (path: string) => ({
-      path,
-      shown: textAt(draft, path),
-      onEnter: (text: string) => set(path, numberOrText(text)),
-    }),
-    list: (path: string, separator: string, joined = `${separator} `) => ({
-      path,
-      shown: textsAt(draft, path).join(joined),
-      onEnter: (text: string) => set(path, listOrNothing(text, separator)),
-    }),
-  };
-}
 
 function Basics({ part, isNew }: { readonly part: FormPart; readonly isNew: boolean }) {
   const { text, number } = useFields(part);
@@ -145,18 +75,6 @@ function Basics({ part, isNew }: { readonly part: FormPart; readonly isNew: bool
         />
       </div>
     </div>
-  );
-}
-
-function CommandField({ part }: { readonly part: FormPart }) {
-  const { list } = useFields(part);
-  return (
-    <EnteredArea
-      label="Command"
-      rows={3}
-      {...list('command', '\n', '\n')}
-      hint="One argument per line; empty takes that of the image."
-    />
   );
 }
 
@@ -190,86 +108,6 @@ function HealthCheck({ part }: { readonly part: FormPart }) {
           hint="Unhealthy for so long; never"
         />
       </div>
-    </>
-  );
-}
-
-function Resources({ part }: { readonly part: FormPart }) {
-  const { text, number } = useFields(part);
-  return (
-    <div className="grid gap-4 sm:grid-cols-5">
-      <EnteredField
-        label="CPU requested"
-        {...number('resources.requests.cpu')}
-        placeholder="0.5"
-        hint="Cores"
-      />
-      <TextField label="Memory requested" {...text('resources.requests.memory')} placeholder="256Mi" />
-      <TextField label="Disk requested" {...text('resources.requests.disk')} placeholder="none" />
-      <EnteredField label="CPU limit" {...number('resources.limits.cpu')} placeholder="none" hint="Cores" />
-      <TextField label="Memory limit" {...text('resources.limits.memory')} placeholder="none" />
-    </div>
-  );
-}
-
-function Confinement({ part }: { readonly part: FormPart }) {
-  const { text, list, set } = useFields(part);
-  const readOnly = valueAt(part.draft, 'readOnlyRootFilesystem');
-  return (
-    <div className="grid gap-4 sm:grid-cols-3">
-      <TextField
-        label="User"
-        {...text('user')}
-        placeholder="that of the image"
-        hint="uid, uid:gid or a name"
-      />
-      <SelectField
-        path="readOnlyRootFilesystem"
-        label="Root file system"
-        value={readOnly === true ? 'true' : ''}
-        options={[
-          ['', 'Read and write'],
-          ['true', 'Read only'],
-        ]}
-        onChange={(value) => set('readOnlyRootFilesystem', value === 'true' ? true : undefined)}
-      />
-      <EnteredField
-        label="Capabilities given up"
-        {...list('capabilities.drop', ',')}
-        placeholder="none"
-        hint="Names such as CHOWN; ALL leaves none."
-      />
-    </div>
-  );
-}
-
-function Placement({ part }: { readonly part: FormPart }) {
-  const { text, list, set } = useFields(part);
-  return (
-    <>
-      <div className="grid gap-4 sm:grid-cols-3">
-        <TextField label="Country" {...text('placement.residency.country')} placeholder="DE" />
-        <TextField label="Region" {...text('placement.residency.region')} placeholder="eu" />
-        <EnteredField
-          label="Blocked countries"
-          {...list('placement.residency.blockedCountries', ',')}
-          placeholder="RU, BY"
-        />
-        <TextField label="Node" {...text('nodeId')} hint="Empty: the scheduler chooses." />
-        <div className="sm:col-span-2">
-          <EnteredField
-            label="Not on a node with"
-            {...list('placement.antiAffinity', ',')}
-            hint="Names of deployments; its own spreads its instances."
-          />
-        </div>
-      </div>
-      <MapEditor
-        path="placement.constraints"
-        label="Node labels"
-        value={valueAt(part.draft, 'placement.constraints')}
-        onChange={(value) => set('placement.constraints', value)}
-      />
     </>
   );
 }
@@ -342,51 +180,6 @@ function Network({ part }: { readonly part: FormPart }) {
         )}
       </ListEditor>
     </>
-  );
-}
-
-function Volumes({ part }: { readonly part: FormPart }) {
-  const { set } = useFields(part);
-  return (
-    <ListEditor
-      path="volumes"
-      label="Volumes"
-      one="volume"
-      value={valueAt(part.draft, 'volumes')}
-      fresh={{ readOnly: false }}
-      onChange={(value) => set('volumes', value)}
-    >
-      {(path, entry, change) => (
-        <>
-          <TextField
-            mono
-            path={`${path}.volumeId`}
-            label="Volume"
-            placeholder="vol_…"
-            value={textAt(entry, 'volumeId')}
-            onChange={(value) => change(withValue(entry, 'volumeId', value))}
-          />
-          <TextField
-            mono
-            path={`${path}.mountPath`}
-            label="Path in the container"
-            placeholder="/data"
-            value={textAt(entry, 'mountPath')}
-            onChange={(value) => change(withValue(entry, 'mountPath', value))}
-          />
-          <SelectField
-            path={`${path}.readOnly`}
-            label="Access"
-            value={entry['readOnly'] === true ? 'true' : 'false'}
-            options={[
-              ['false', 'Read and write'],
-              ['true', 'Read only'],
-            ]}
-            onChange={(value) => change({ ...entry, readOnly: value === 'true' })}
-          />
-        </>
-      )}
-    </ListEditor>
   );
 }
 

@@ -66,7 +66,7 @@ const COLUMNS: readonly Column<Deployment>[] = [
     ),
   },
   {
-    title: 'Status',
+    title: 'Phase',
     width: '8rem',
     sortBy: urgency,
     cell: ({ status }) => <PhaseBadge phase={status.phase} />,
@@ -134,7 +134,7 @@ function PhaseFilter({
   }, [deployments]);
   const present = PHASES.filter((phase) => counts.has(phase) || phase === chosen);
   return (
-    <div role="group" aria-label="Status" className="flex flex-wrap gap-1">
+    <div role="group" aria-label="Phase" className="flex flex-wrap gap-1">
       {[undefined, ...present].map((phase) => (
         <button
           key={phase ?? 'all'}

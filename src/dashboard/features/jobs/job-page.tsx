@@ -4,7 +4,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { useAddress, useParam } from '../../app/address.ts';
 import { useApi, useSession } from '../../app/session.tsx';
 import { useReread } from '../../app/use-records.ts';
-import { Button } from '../../components/button.tsx';
+import { Button, ButtonLink, EitherWord } from '../../components/button.tsx';
 import { Confirm } from '../../components/confirm.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorNotice } from '../../components/error-notice.tsx';
@@ -60,13 +60,16 @@ function Actions({ job }: { readonly job: Job }) {
     <>
       {active ? (
         <Button icon="close" onClick={() => setDialog('cancel')}>
-          Cancel the run
+          <EitherWord shown="Cancel the run" other="Run now" />
         </Button>
       ) : (
         <Button tone="primary" icon="play" busy={isBusy} onClick={() => void run()}>
-          Run now
+          <EitherWord shown="Run now" other="Cancel the run" />
         </Button>
       )}
+      <ButtonLink to={`/jobs/${name}/edit`} icon="pencil">
+        Edit
+      </ButtonLink>
       <Button tone="danger" icon="trash" onClick={() => setDialog('delete')}>
         Delete
       </Button>

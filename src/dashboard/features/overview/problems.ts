@@ -165,8 +165,7 @@ function ofWebhook({ name, status }: Webhook): readonly Problem[] {
   const place = {
     key: `webhook/${name}`,
     title: name,
-    to: '/events',
-    search: { subject: 'Webhook' },
+    to: `/webhooks/${name}`,
     ...at(lastFailure?.at),
   };
   const why = reasonFirst(lastFailure?.reason ?? 'its receiver does not take them');

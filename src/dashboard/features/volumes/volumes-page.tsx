@@ -71,7 +71,7 @@ const COLUMNS: readonly Column<Volume>[] = [
     title: 'Message',
     wide: true,
     cell: ({ message }) => (
-      <span className="text-muted" title={message}>
+      <span className="line-clamp-2 text-xs whitespace-normal text-muted" title={message}>
         {message}
       </span>
     ),

@@ -1,7 +1,7 @@
-import { isRecord } from '../../../core/model/values.ts';
+import { isRecord } from '../../core/model/values.ts';
 import { type ReactNode, useState } from 'react';
-import { Button, IconButton } from '../../components/button.tsx';
-import { FieldRejection, useRejectionAt } from '../../components/field.tsx';
+import { Button, IconButton } from './button.tsx';
+import { FieldRejection, useRejectionAt } from './field.tsx';
 
 export type Entry = Readonly<Record<string, unknown>>;
 

@@ -1,5 +1,5 @@
 import { type ComponentProps, useState } from 'react';
-import { TextAreaField, TextField } from '../../components/field.tsx';
+import { TextAreaField, TextField } from './field.tsx';
 
 interface Entered {
   /** The value as text, when the field appears. */

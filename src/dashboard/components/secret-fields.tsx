@@ -1,5 +1,5 @@
-import { SelectField, TextField } from '../../components/field.tsx';
-import { type Draft, listOrNothing, textAt, textsAt, valueAt, withValue } from '../../lib/draft.ts';
+import { SelectField, TextField } from './field.tsx';
+import { type Draft, listOrNothing, textAt, textsAt, valueAt, withValue } from '../lib/draft.ts';
 import { EnteredField } from './entered-field.tsx';
 import { type Entry, ListEditor } from './list-editor.tsx';
 

@@ -1,0 +1,165 @@
+import { EnteredArea, EnteredField } from '../../components/entered-field.tsx';
+import { TextField } from '../../components/field.tsx';
+import { MapEditor } from '../../components/map-editor.tsx';
+import { SecretFields } from '../../components/secret-fields.tsx';
+import {
+  CommandField,
+  Confinement,
+  type FormPart,
+  Placement,
+  Resources,
+  Section,
+  useFields,
+  Volumes,
+} from '../../components/workload-fields.tsx';
+import { valueAt } from '../../lib/draft.ts';
+
+/** Paths that the form has an input for. */
+export const JOB_PATHS = [
+  'name',
+  'image',
+  'schedule',
+  'timeout',
+  'retries',
+  'before',
+  'command',
+  'user',
+  'readOnlyRootFilesystem',
+  'capabilities',
+  'environment',
+  'composedEnvironment',
+  'secrets',
+  'resources',
+  'placement',
+  'nodeId',
+  'volumes',
+  'labels',
+] as const;
+
+function Basics({ part, isNew }: { readonly part: FormPart; readonly isNew: boolean }) {
+  const { text, number } = useFields(part);
+  return (
+    <div className="grid gap-4 p-4 sm:grid-cols-2">
+      <TextField
+        label="Name"
+        {...text('name')}
+        placeholder="nightly-report"
+        disabled={!isNew}
+        hint={isNew ? 'Lower case, digits and hyphens.' : 'The name of a job stays.'}
+      />
+      <TextField
+        mono
+        label="Schedule"
+        {...text('schedule')}
+        placeholder="0 3 * * *"
+        hint="Cron, UTC. Empty: it runs once, when it is created."
+      />
+      <div className="sm:col-span-2">
+        <TextField
+          mono
+          label="Image"
+          {...text('image')}
+          placeholder="registry.example.com/shop/report:2.1.0"
+          hint="A pinned reference, never latest; it must exist already."
+        />
+      </div>
+      <TextField label="Timeout" {...text('timeout')} placeholder="none" hint="Of one attempt, as 30m." />
+      <EnteredField
+        label="Retries"
+        {...number('retries')}
+        inputMode="numeric"
+        placeholder="0"
+        hint="Attempts after the first."
+      />
+    </div>
+  );
+}
+
+function Before({ part }: { readonly part: FormPart }) {
+  const { text, list } = useFields(part);
+  return (
+    <>
+      <div className="grid gap-4 sm:grid-cols-2">
+        <TextField label="Deployment" {...text('before.deployment')} placeholder="none" />
+        <TextField label="At most" {...text('before.timeout')} placeholder="10m" />
+      </div>
+      <EnteredArea
+        label="Command in its instance"
+        rows={3}
+        {...list('before.command', '\n', '\n')}
+        hint="One argument per line, without a shell; when it fails, so does the run."
+      />
+    </>
+  );
+}
+
+/** A job by fields: those of a deployment where they are the same. */
+export function JobForm({ isNew, ...part }: FormPart & { readonly isNew: boolean }) {
+  const { draft } = part;
+  const { set } = useFields(part);
+  const map = (path: string, label: string, valueLabel?: string) => (
+    <MapEditor
+      path={path}
+      label={label}
+      value={valueAt(draft, path)}
+      onChange={(value) => set(path, value)}
+      {...(valueLabel === undefined ? {} : { valueLabel })}
+    />
+  );
+  return (
+    <div className="rounded-lg border bg-surface shadow-card">
+      <Basics part={part} isNew={isNew} />
+      <Section
+        title="Command and environment"
+        note="What it runs, and constants it is given"
+        paths={['environment', 'command', 'composedEnvironment']}
+        draft={draft}
+      >
+        <CommandField part={part} />
+        {map('environment', 'Environment')}
+        {map('composedEnvironment', 'Composed from secrets', '{{secret.db.password}}')}
+      </Section>
+      <Section
+        title="Secrets"
+        note="References to credentials; their values never come back"
+        paths={['secrets']}
+        draft={draft}
+      >
+        <SecretFields draft={draft} onChange={part.onChange} />
+      </Section>
+      <Section title="Volumes" note="What outlives its containers" paths={['volumes']} draft={draft}>
+        <Volumes part={part} />
+      </Section>
+      <Section
+        title="Before a run"
+        note="A command in a running instance of a deployment: a dump before a backup"
+        paths={['before']}
+        draft={draft}
+      >
+        <Before part={part} />
+      </Section>
+      <Section
+        title="Resources"
+        note="Requests inform placement; limits bound the container"
+        paths={['resources']}
+        draft={draft}
+      >
+        <Resources part={part} />
+      </Section>
+      <Section title="Placement" note="Where it may run" paths={['placement', 'nodeId']} draft={draft}>
+        <Placement part={part} />
+      </Section>
+      <Section
+        title="Rights in the container"
+        note="What it gives up of what containers may do"
+        paths={['user', 'readOnlyRootFilesystem', 'capabilities']}
+        draft={draft}
+      >
+        <Confinement part={part} />
+      </Section>
+      <Section title="Labels" note="To find it by" paths={['labels']} draft={draft}>
+        {map('labels', 'Labels')}
+      </Section>
+    </div>
+  );
+}
