@@ -4,7 +4,9 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { tenantId } from '../../core/model/ids.ts';
 import { SecretValue } from '../../core/model/secret-value.ts';
 import { createDialer } from '../registry/dialer.ts';
+import { cloudEvent } from '../../core/plan/webhooks/delivery.ts';
 import { createPost } from './post.ts';
+import { signed } from './signature.ts';
 
 const SHOP = tenantId('t1');
 const EVENT = {
@@ -111,6 +113,49 @@ describe('one attempt to send an event', () => {
       message: 'the policy does not grant the namespace platform of platform/hooks',
     });
   });
+
+  it.each([
+    ['staged', 1, [1, 2]],
+    ['promoted', 2, [2, 1]],
+    ['retiring', 2, [2]],
+  ] as const)(
+    'is signed with both keys while a rotation has two of them: %s',
+    async (phase, current, signs) => {
+      let sent: unknown;
+      const url = await listen((request, response) => {
+        sent = request.headers['webhook-signature'];
+        request.resume();
+        response.end();
+      });
+      const dialer = createDialer({ allowPrivate: ['http://127.0.0.1:*'] });
+      ends.push(() => dialer.close());
+      const nowMs = Date.parse(EVENT.at);
+      const post = createPost({
+        dialer,
+        secrets: {
+          read: async (_tenant, _path, version = 2) => {
+            const values = new Map([['key', new SecretValue(`key ${version}`)]]);
+            return { ok: true, version, createdAt: EVENT.at, values };
+          },
+          metadata: async () => ({
+            ok: true,
+            exists: true,
+            keys: ['key'],
+            version: 2,
+            createdAt: EVENT.at,
+            versions: [1, 2].map((version) => ({ version, createdAt: EVENT.at })),
+          }),
+        },
+        credential: () => ({ current, known: 2, rotation: { phase, next: 2, previous: 1 } }),
+        namespaces: ['resources'],
+        nowMs: () => nowMs,
+      });
+      expect(await post(SHOP, { url, signing: SIGNING }, EVENT, forever)).toEqual({ status: 200 });
+      const keys = signs.map((version) => `key ${version}`);
+      const body = JSON.stringify(cloudEvent(EVENT));
+      expect(sent).toBe(signed(keys, EVENT.id, nowMs, body)['webhook-signature']);
+    },
+  );
 
   it('is cut off when the process ends', async () => {
     const url = await listen(() => undefined);

@@ -26,14 +26,23 @@ export interface PostOptions {
   readonly timeoutMs?: number;
 }
 
-type Key = SecretValue | { readonly problem: string };
+type Keys = readonly SecretValue[] | { readonly problem: string };
 
-/** The version in service, read for every request: a rotation reaches the next one, and nothing is kept. */
-async function signingKey(
+/** Of a credential that is being rotated: the version that is delivered beside the one in service. */
+function besideInService({ rotation }: CredentialRecord): number | undefined {
+  if (rotation === undefined || rotation.phase === 'retiring') return undefined;
+  return rotation.phase === 'staged' ? rotation.next : rotation.previous;
+}
+
+/**
+ * The version in service first, read for every request: a rotation reaches the next one, and nothing is kept. While a rotation has two of them both sign,
+ * so that a receiver takes requests before and after it learns the new key; where the other cannot be read, the one in service is enough.
+ */
+async function signingKeys(
   { secrets, credential, namespaces }: PostOptions,
   tenantId: TenantId,
   { vault_path, key }: WebhookSpec['signing'],
-): Promise<Key> {
+): Promise<Keys> {
   const path = splitSecretPath(vault_path);
   if (path === undefined) return { problem: `${vault_path} is no path of a secret` };
   if (!namespaces.includes(path.namespace))
@@ -45,9 +54,16 @@ async function signingKey(
   if (!document.ok) return { problem: `the signing key ${vault_path} cannot be read: ${document.message}` };
   const value = document.values.get(key);
   if (value === undefined) return { problem: `the secret ${vault_path} has no key ${key}` };
-  return keyBytes(value.reveal()).length > 0
-    ? value
-    : { problem: `the key ${key} of ${vault_path} is empty, or whsec_ without base64 behind it` };
+  const isUsable = (one: SecretValue): boolean => keyBytes(one.reveal()).length > 0;
+  if (!isUsable(value))
+    return { problem: `the key ${key} of ${vault_path} is empty, or whsec_ without base64 behind it` };
+  const version = record && besideInService(record);
+  if (version === undefined || version === document.version) return [value];
+  const beside = await secrets.read(tenantId, path, version);
+  const other = beside.ok ? beside.values.get(key) : undefined;
+  return other !== undefined && isUsable(other) && other.reveal() !== value.reveal()
+    ? [value, other]
+    : [value];
 }
 
 /** What a tenant may know of a failure: not which names and addresses there are inside the platform's network. */
@@ -64,8 +80,8 @@ const MESSAGES = {
 export function createPost(options: PostOptions): PostEvent {
   const { dialer, nowMs, timeoutMs = TIMEOUT_MS } = options;
   return async (tenantId, { url, signing }, event, signal) => {
-    const key = await signingKey(options, tenantId, signing);
-    if ('problem' in key) return { failure: 'unsigned', message: key.problem };
+    const keys = await signingKeys(options, tenantId, signing);
+    if ('problem' in keys) return { failure: 'unsigned', message: keys.problem };
     const body = JSON.stringify(cloudEvent(event));
     const answer = await dialer.request(new URL(url), {
       key: tenantId,
@@ -75,7 +91,12 @@ export function createPost(options: PostOptions): PostEvent {
         'user-agent': `berth/${VERSION}`,
         'content-type': 'application/cloudevents+json; charset=utf-8',
         'content-length': String(Buffer.byteLength(body)),
-        ...signed(key.reveal(), event.id, nowMs(), body),
+        ...signed(
+          keys.map((key) => key.reveal()),
+          event.id,
+          nowMs(),
+          body,
+        ),
       },
       body,
       timeoutMs,

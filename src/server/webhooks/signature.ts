@@ -9,15 +9,18 @@ export function keyBytes(key: string): Buffer {
 
 /**
  * Headers by which a receiver knows who sent the body (`webhook-signature`), when (`webhook-timestamp`, Unix seconds) and whether it has it
- * already (`webhook-id`, the same with every attempt).
+ * already (`webhook-id`, the same with every attempt). A signature for each key: a receiver needs to know one of them.
  */
 export function signed(
-  key: string,
+  keys: readonly string[],
   id: string,
   sentMs: number,
   body: string,
 ): Readonly<Record<string, string>> {
   const timestamp = String(Math.floor(sentMs / 1000));
-  const mac = createHmac('sha256', keyBytes(key)).update(`${id}.${timestamp}.${body}`).digest('base64');
-  return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': `v1,${mac}` };
+  const signatures = keys.map((key) => {
+    const mac = createHmac('sha256', keyBytes(key)).update(`${id}.${timestamp}.${body}`).digest('base64');
+    return `v1,${mac}`;
+  });
+  return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signatures.join(' ') };
 }
