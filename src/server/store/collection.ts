@@ -17,11 +17,12 @@ export interface CollectionPage {
 
 /** Records of one kind in one scope, by id, listable in id order without sorting per list. */
 export class Collection<T> {
-  readonly #byId = new Map<string, Stored<T>>();
+  /** Absent until there is a record: a tenant has many kinds, and of most of them none. */
+  #byId: Map<string, Stored<T>> | undefined;
   /** What a record is found by besides its id; absent: by nothing else. */
   readonly otherId: ((record: T) => string | undefined) | undefined;
-  readonly #idOfOther = new Map<string, string>();
-  readonly #ids = new SortedIds();
+  #idOfOther: Map<string, string> | undefined;
+  #ids: SortedIds | undefined;
   #bytes = 0;
   #changes = 0;
 
@@ -40,37 +41,38 @@ export class Collection<T> {
   }
 
   get size(): number {
-    return this.#byId.size;
+    return this.#byId?.size ?? 0;
   }
 
   get(id: string): Stored<T> | undefined {
-    return this.#byId.get(id);
+    return this.#byId?.get(id);
   }
 
   /** By its other id. */
   find(otherId: string): Stored<T> | undefined {
-    const id = this.#idOfOther.get(otherId);
-    return id === undefined ? undefined : this.#byId.get(id);
+    const id = this.#idOfOther?.get(otherId);
+    return id === undefined ? undefined : this.#byId?.get(id);
   }
 
   /** `replaced`: bytes of the record of this id until now. */
   set(stored: Stored<T>, replaced = 0): void {
-    const { size } = this.#byId;
+    const byId = (this.#byId ??= new Map());
+    const { size } = byId;
     this.#changes += 1;
-    if (this.otherId !== undefined) this.#note(stored, this.#byId.get(stored.id));
-    this.#byId.set(stored.id, stored);
+    if (this.otherId !== undefined) this.#note(stored, byId.get(stored.id));
+    byId.set(stored.id, stored);
     this.#bytes += (stored.bytes ?? 0) - replaced;
     // One lookup shows whether the id is new: a start sets hundreds of thousands of them.
-    if (this.#byId.size > size) this.#ids.insert(stored.id);
+    if (byId.size > size) (this.#ids ??= new SortedIds()).insert(stored.id);
   }
 
   delete(id: string): Stored<T> | undefined {
-    const existing = this.#byId.get(id);
+    const existing = this.#byId?.get(id);
     if (existing === undefined) return undefined;
     this.#changes += 1;
-    this.#byId.delete(id);
+    this.#byId?.delete(id);
     if (this.otherId !== undefined) this.#note(undefined, existing);
-    this.#ids.delete(id);
+    this.#ids?.delete(id);
     this.#bytes -= existing.bytes ?? 0;
     return existing;
   }
@@ -78,8 +80,8 @@ export class Collection<T> {
   #note(stored: Stored<T> | undefined, before: Stored<T> | undefined): void {
     const [was, is] = [before, stored].map((one) => one && this.otherId?.(one.record));
     if (was === is) return;
-    if (was !== undefined) this.#idOfOther.delete(was);
-    if (stored !== undefined && is !== undefined) this.#idOfOther.set(is, stored.id);
+    if (was !== undefined) this.#idOfOther?.delete(was);
+    if (stored !== undefined && is !== undefined) (this.#idOfOther ??= new Map()).set(is, stored.id);
   }
 
   list(page: CollectionPage = {}): Stored<T>[] {
@@ -94,9 +96,9 @@ export class Collection<T> {
 
   #slice(from: string, limit: number | undefined, within: (id: string) => boolean): Stored<T>[] {
     const result: Stored<T>[] = [];
-    this.#ids.scan(from, (id) => {
+    this.#ids?.scan(from, (id) => {
       if (result.length === limit || !within(id)) return false;
-      const stored = this.#byId.get(id);
+      const stored = this.#byId?.get(id);
       if (stored) result.push(stored);
       return true;
     });
@@ -104,6 +106,6 @@ export class Collection<T> {
   }
 
   ids(): readonly string[] {
-    return this.#ids.all();
+    return this.#ids?.all() ?? [];
   }
 }
