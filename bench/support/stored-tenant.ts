@@ -21,8 +21,9 @@ async function fill(
   store: Store,
   count: number,
   put: (transaction: Transaction, at: number) => void,
+  tenantId = TENANT,
 ): Promise<void> {
-  const tenant = store.forTenant(TENANT);
+  const tenant = store.forTenant(tenantId);
   let next = 0;
   const work = async (): Promise<void> => {
     while (next < count) {
@@ -35,28 +36,52 @@ async function fill(
   await Promise.all(Array.from({ length: COMMITS_AT_ONCE }, work));
 }
 
-export async function fillNodes(store: Store, count: number): Promise<void> {
+export async function fillNodes(store: Store, count: number, tenantId = TENANT): Promise<void> {
   const at = new Date().toISOString();
-  await fill(store, count, (transaction, index) => {
-    const name = nodeName(index);
-    const big = index % 5 === 0;
-    transaction
-      .put('nodes', idOf('nodes', name), {
-        name: name as NodeName,
-        tenantId: TENANT,
-        claims: [TENANT],
-        schedulable: true,
-        labels: { 'berth.io/country': COUNTRIES[index % 4] ?? 'DE', disk: index % 3 === 0 ? 'ssd' : 'hdd' },
-        capacity: { cpu: big ? 192 : 96, memoryBytes: (big ? 768 : 256) * GIB },
-        platform: 'linux/amd64',
-        engine: { kind: 'docker', version: '20.10.24' },
-        agentVersion: '0.1.0',
-        publicKey: '',
-        sessionEpoch: 1,
-        createdAt: at,
-      })
-      .put('node-liveness', idOf('node-liveness', name), { status: 'ready', lastSeenAt: at, since: at });
-  });
+  await fill(
+    store,
+    count,
+    (transaction, index) => {
+      const name = nodeName(index);
+      const big = index % 5 === 0;
+      transaction
+        .put('nodes', idOf('nodes', name), {
+          name: name as NodeName,
+          tenantId,
+          claims: [tenantId],
+          schedulable: true,
+          labels: { 'berth.io/country': COUNTRIES[index % 4] ?? 'DE', disk: index % 3 === 0 ? 'ssd' : 'hdd' },
+          capacity: { cpu: big ? 192 : 96, memoryBytes: (big ? 768 : 256) * GIB },
+          platform: 'linux/amd64',
+          engine: { kind: 'docker', version: '20.10.24' },
+          agentVersion: '0.1.0',
+          publicKey: '',
+          sessionEpoch: 1,
+          createdAt: at,
+        })
+        .put('node-liveness', idOf('node-liveness', name), { status: 'ready', lastSeenAt: at, since: at });
+    },
+    tenantId,
+  );
+}
+
+/** Each with one deployment that is stopped. */
+export async function fillTenants(store: Store, count: number): Promise<void> {
+  const at = new Date().toISOString();
+  const work = async (from: number): Promise<void> => {
+    for (let index = from; index < count; index += COMMITS_AT_ONCE) {
+      const id = `22222222-2222-4222-8222-${String(index).padStart(12, '0')}` as TenantId;
+      const slug = `tenant-${String(index).padStart(6, '0')}`;
+      const tenant = store.forTenant(id);
+      const transaction = tenant
+        .transaction()
+        .putGlobal('tenant-slugs', slug, { tenantId: id })
+        .putGlobal('tenants', id, { id, slug, name: slug, createdAt: at });
+      putDeployment(transaction, specOf('web', index, 0), `dep_${String(index).padStart(26, '1')}`, at);
+      await tenant.commit(transaction);
+    }
+  };
+  await Promise.all(Array.from({ length: COMMITS_AT_ONCE }, (_, from) => work(from)));
 }
 
 /** In turn plain, with a country that its data stays in, and with a constraint. */
@@ -74,23 +99,43 @@ function specOf(name: string, at: number, replicas: number): DeploymentSpec {
   };
 }
 
-export async function fillDeployments(store: Store, count: number, replicas: number): Promise<void> {
+function putDeployment(transaction: Transaction, spec: DeploymentSpec, id: string, at: string): void {
+  const hash = specHash(spec);
+  const record: DeploymentRecord = {
+    id: id as DeploymentId,
+    tenantId: transaction.tenantId,
+    spec,
+    specHash: hash,
+    version: 1,
+    createdAt: at,
+    updatedAt: at,
+  };
+  transaction
+    .put('deployments', idOf('deployments', spec.name), record)
+    .put('specs', idOf('specs', spec.name, hash), spec);
+}
+
+export function deploymentName(at: number): string {
+  return `web-${String(at).padStart(6, '0')}`;
+}
+
+export async function fillDeployments(
+  store: Store,
+  count: number,
+  replicas: number,
+  tenantId = TENANT,
+): Promise<void> {
   const at = new Date().toISOString();
-  await fill(store, count, (transaction, index) => {
-    const name = `web-${String(index).padStart(6, '0')}`;
-    const spec = specOf(name, index, replicas);
-    const hash = specHash(spec);
-    const record: DeploymentRecord = {
-      id: `dep_${String(index).padStart(26, '0')}` as DeploymentId,
-      tenantId: TENANT,
-      spec,
-      specHash: hash,
-      version: 1,
-      createdAt: at,
-      updatedAt: at,
-    };
-    transaction
-      .put('deployments', idOf('deployments', name), record)
-      .put('specs', idOf('specs', name, hash), spec);
-  });
+  await fill(
+    store,
+    count,
+    (transaction, index) =>
+      putDeployment(
+        transaction,
+        specOf(deploymentName(index), index, replicas),
+        `dep_${String(index).padStart(26, '0')}`,
+        at,
+      ),
+    tenantId,
+  );
 }

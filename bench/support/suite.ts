@@ -215,6 +215,26 @@ export const BENCHES: readonly Bench[] = [
   },
   { name: 'planes', args: ['5', '64'], quickArgs: ['1', '16'], minutes: 3, bars: [] },
   {
+    name: 'growth',
+    args: ['10000'],
+    quickArgs: ['1000', 'nodes'],
+    minutes: 20,
+    bars: [
+      {
+        what: 'steepest growth of what one request costs, with tenants, nodes, deployments or instances (slope)',
+        bar: '≤ 0.25',
+        read: greatest(/slope of one (-?[\d.]+)$/gm),
+        isMet: atMost(0.25),
+      },
+      {
+        what: 'the same of what all of them cost (1: with their number; n·log n: 1.15)',
+        bar: '≤ 1.15',
+        read: greatest(/slope of all (-?[\d.]+)$/gm),
+        isMet: atMost(1.15),
+      },
+    ],
+  },
+  {
     name: 'secrets',
     args: [],
     quickArgs: ['100'],

@@ -73,6 +73,13 @@ etcd: readers cost x1.80 of the bare server's, p99 x1.41`,
 consumers of one path         p50 1.20 ms  p99 4.00 ms   bar 5 ms`,
     [9.1, 1.2],
   ],
+  growth: [
+    `by the number of nodes: 100, 1,000, 10,000
+  create with one instance placed (ms)            2.050      2.100      2.300   slope of one 0.03
+  read of one (ms)                                0.220      0.210      0.200   slope of one -0.02
+  start again (s)                                 0.560      0.610      1.900   slope of all 0.27`,
+    [0.03, 0.27],
+  ],
   agent: ['agent at rest: 71 MiB', [71]],
   engine: [
     "  Berth is 0.97 of the engine's own rate (bar 0.95), Swarm 0.83; Berth is 1.17 of Swarm (bar 1)",
