@@ -4,6 +4,7 @@ import {
   type Given,
   type ItemOf,
   type ListName,
+  type LiveState,
   type OperationName,
   type Reply,
   type RejectionCode,
@@ -131,6 +132,11 @@ export class Client {
     yield* this.#streaming(options, () =>
       this.#sdk.frames(operation, { ...options, resume, persistent: false }),
     );
+  }
+
+  /** What happens in the tenant, for ever: a stream that breaks is taken up again, and that is told. */
+  async *events(onState: (state: LiveState) => void): AsyncGenerator<Answered<ItemOf<'GET /api/v1/events'>>> {
+    yield* this.#streaming(undefined, () => this.#sdk.events({ onState }));
   }
 
   /** Also of a control plane whose store is away: that is what it tells then. */

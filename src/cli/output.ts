@@ -57,7 +57,8 @@ export function listText<T>(
   const columns = listing.columns.filter((column) => format === 'wide' || column.wide !== true);
   return tableText(
     columns.map((column) => column.header),
-    records.map((record) => columns.map((column) => column.cell(record, now))),
+    // No escape of a record passes, not even a colour: it would go on in the next cell.
+    records.map((record) => columns.map((column) => column.cell(record, now).replaceAll('\u001B', '\uFFFD'))),
     terminal.style,
     terminal.live && format === 'table' ? terminal.columns : undefined,
   );

@@ -49,7 +49,6 @@ describe('the program', () => {
     [['get', 'deployments', '-o', 'jsn'], 'did you mean json?'],
     [['get', 'deployments', '-o', 'jsonpath=[*].a['], '-o jsonpath, character 7: expected a number'],
     [['describe', 'node', 'n', '-o', 'template={{.a'], 'expected }} to close the placeholder'],
-    [['get', 'node', '--watch', '-o', 'json'], '--watch prints tables'],
     [['get', 'a', 'b', 'c'], 'too many arguments'],
     [['node', 'dran'], 'did you mean berth node drain?'],
     [['node'], 'berth node needs a command'],

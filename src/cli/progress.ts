@@ -1,4 +1,4 @@
-import { clipped } from './style.ts';
+import { clipped } from './display-width.ts';
 import type { Terminal } from './terminal.ts';
 
 /** One line per step, ticked with its time. */

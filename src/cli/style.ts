@@ -24,21 +24,6 @@ export function wantsColour(
   return isTerminal;
 }
 
-const ESCAPE = /\u001B\[[0-9;]*m/g;
-
-/** Columns that a text takes on a terminal, without its colours. */
-export function displayWidth(text: string): number {
-  return Array.from(text.replaceAll(ESCAPE, '')).length;
-}
-
-/** At most so many columns; what is cut off is shown by an ellipsis. Never cuts a character in two. */
-export function clipped(text: string, columns: number): string {
-  if (displayWidth(text) <= columns) return text;
-  return `${Array.from(text)
-    .slice(0, Math.max(1, columns - 1))
-    .join('')}…`;
-}
-
 /**
  * Text from elsewhere (log lines, messages of images) must not steer the terminal: control characters other than tab and
  * newline are shown as a replacement. Colours pass: they change nothing but the look.

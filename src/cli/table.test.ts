@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { clipped, makeStyle, printable, wantsColour } from './style.ts';
+import { clipped, displayWidth } from './display-width.ts';
+import { makeStyle, printable, wantsColour } from './style.ts';
 import { age, expiry, spanText, tableText } from './table.ts';
 
 const plain = makeStyle(false);
@@ -87,6 +88,62 @@ describe('colour', () => {
   );
 });
 
-it('clips by characters', () => {
-  expect(clipped('🙂🙂🙂', 2)).toBe('🙂…');
+describe('the width of a text', () => {
+  it.each([
+    ['web', 3],
+    ['äöü', 3],
+    ['e\u0301', 1],
+    ['日本語', 6],
+    ['한국', 4],
+    ['🙂', 2],
+    ['👩‍🔧', 2],
+    ['🇩🇪', 2],
+    ['❤️', 2],
+    ['a\u200Bb', 2],
+    ['\u001B[31mred\u001B[39m', 3],
+    ['✔ …│', 4],
+  ])('of %s is %d', (text, width) => expect(displayWidth(text)).toBe(width));
+
+  it('is kept when it is clipped, with letters whole and colours ended', () => {
+    expect(clipped('🙂🙂🙂', 3)).toBe('🙂…');
+    expect(clipped('🙂🙂🙂', 4)).toBe('🙂…');
+    expect(clipped('日本語', 5)).toBe('日本…');
+    expect(clipped('e\u0301e\u0301e\u0301', 2)).toBe('e\u0301…');
+    expect(clipped('\u001B[31mredder\u001B[39m', 4)).toBe('\u001B[31mred…\u001B[0m');
+  });
+
+  it('lays out a table of wide letters', () => {
+    expect(
+      tableText(
+        ['N', 'X'],
+        [
+          ['日本', '1'],
+          ['abc', '2'],
+        ],
+        plain,
+        undefined,
+      ),
+    ).toBe('N      X\n日本   1\nabc    2\n');
+  });
+});
+
+describe('a narrow terminal', () => {
+  const headers = ['NAME', 'PHASE', 'IMAGE', 'MESSAGE'];
+  const row = [
+    'hello',
+    'Running',
+    'registry.example.com/berth/hello:1.0',
+    'the image cannot be pulled: no such host',
+  ];
+
+  it.each([80, 50])('of %d columns has every column, and no line that wraps', (columns) => {
+    const lines = tableText(headers, [row], plain, columns).trimEnd().split('\n');
+    for (const line of lines) expect(displayWidth(line)).toBeLessThanOrEqual(columns);
+    expect(lines[0]).toMatch(/^NAME +PHASE +IMAGE +MESSAGE$/);
+    expect(lines[1]).toMatch(/^hello +Running +registr[^ ]+ +the image .*…$/);
+  });
+
+  it('is no matter of a file', () => {
+    expect(tableText(headers, [row], plain, undefined)).toContain(row[3] ?? '');
+  });
 });

@@ -1,9 +1,44 @@
 import type { Style } from './style.ts';
-import { clipped, displayWidth, printable } from './style.ts';
+import { clipped, displayWidth } from './display-width.ts';
+import { printable } from './style.ts';
 
 const GAP = 3;
 
-/** Columns as wide as their widest cell; the last one is cut on a terminal rather than wrapped into the next row. */
+/** So much of a column is left where there is not room for all of it. */
+const LEAST = 8;
+const LEAST_OF_LAST = 16;
+
+/** What a terminal has room for: first the last column gives way, then the widest of the others, the first one never. */
+function fitted(
+  widths: readonly number[],
+  headers: readonly string[],
+  columns: number | undefined,
+): readonly number[] {
+  const last = widths.length - 1;
+  const least = widths.map((width, at) =>
+    at === 0 && last > 0
+      ? width
+      : Math.min(width, Math.max(headers[at]?.length ?? 0, at === last ? LEAST_OF_LAST : LEAST)),
+  );
+  const left = [...widths];
+  let over = widths.reduce((sum, width) => sum + width + GAP, -GAP) - (columns ?? Number.POSITIVE_INFINITY);
+  const cut = (at: number, by: number): void => {
+    left[at] = (left[at] ?? 0) - by;
+    over -= by;
+  };
+  if (over > 0) cut(last, Math.min(over, (left[last] ?? 0) - (least[last] ?? 0)));
+  while (over > 0) {
+    const widest = left
+      .map((width, at) => ({ at, width }))
+      .filter(({ at, width }) => width > (least[at] ?? 0))
+      .toSorted((one, other) => other.width - one.width)[0];
+    if (widest === undefined) break;
+    cut(widest.at, 1);
+  }
+  return left;
+}
+
+/** Columns as wide as their widest cell; on a terminal cells are cut rather than wrapped into the next row. */
 export function tableText(
   headers: readonly string[],
   rows: readonly (readonly string[])[],
@@ -11,13 +46,15 @@ export function tableText(
   columns: number | undefined,
 ): string {
   const safe = rows.map((row) => row.map((cell) => printable(cell).replaceAll(/[\t\n]+/g, ' ')));
-  const widths = headers.map((header, at) =>
-    Math.max(header.length, ...safe.map((row) => displayWidth(row[at] ?? ''))),
+  const whole = headers.map((header, at) =>
+    safe.reduce((most, row) => Math.max(most, displayWidth(row[at] ?? '')), header.length),
   );
+  const widths = fitted(whole, headers, columns);
   const line = (cells: readonly string[]): string => {
-    const padded = cells.map((cell, at) =>
-      at === cells.length - 1 ? cell : cell + ' '.repeat((widths[at] ?? 0) - displayWidth(cell) + GAP),
-    );
+    const padded = cells.map((whole, at) => {
+      const cell = columns === undefined ? whole : clipped(whole, widths[at] ?? 0);
+      return at === cells.length - 1 ? cell : cell + ' '.repeat((widths[at] ?? 0) - displayWidth(cell) + GAP);
+    });
     return padded.join('').trimEnd();
   };
   const cut = (text: string): string => (columns === undefined ? text : clipped(text, columns));

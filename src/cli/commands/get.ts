@@ -1,15 +1,11 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import type { Client } from '../client.ts';
 import { type CommandBody, OUTPUT_OPTION, REMOTE_OPTIONS } from '../command.ts';
 import { EXIT } from '../exit-code.ts';
-import { usage } from '../failure.ts';
-import { listText, outputFormat, printRecord } from '../output.ts';
+import { outputFormat, printRecord } from '../output.ts';
 import { printFound } from '../record-commands.ts';
+import { watchRecords } from '../record-watch.ts';
 import { findOne, OWNED_BY_DEPLOYMENT, resourceOf, RESOURCES } from '../resources/index.ts';
 import type { Resource } from '../resources/resource.ts';
-import type { Session } from '../session.ts';
-
-const WATCH_MS = 1000;
 
 export const get: CommandBody = {
   description: [
@@ -32,7 +28,8 @@ export const get: CommandBody = {
     OUTPUT_OPTION,
     {
       flags: '-w, --watch',
-      description: 'Stay, and print each record again when it changes. Ctrl-C ends it.',
+      description:
+        'Stay, and print each record again when something that -o wide shows of it has changed; with -o json one object a line, and {"gone": NAME} of what was deleted. A lost connection is said and taken up again. Ctrl-C ends it.',
     },
     ...REMOTE_OPTIONS,
   ],
@@ -45,12 +42,13 @@ export const get: CommandBody = {
   run: async (session, { parameters: [kind = '', name], options }) => {
     const resource = resourceOf(kind);
     const format = outputFormat(options);
-    if (options.flag('watch')) {
-      if (format !== 'table' && format !== 'wide')
-        throw usage('--watch prints tables; leave out -o, or use -o wide');
-      return watch(session, session.client(options), resource, name, format);
-    }
     const client = session.client(options);
+    if (options.flag('watch'))
+      return watchRecords(session, client, {
+        listing: resource,
+        format,
+        read: () => read(client, resource, name),
+      });
     if (name !== undefined && !OWNED_BY_DEPLOYMENT.has(resource.name)) {
       await printRecord(
         session.terminal,
@@ -75,38 +73,4 @@ async function read(
   if (name === undefined || OWNED_BY_DEPLOYMENT.has(resource.name))
     return resource.list(client, { deployment: name });
   return [await findOne(resource, client, name)];
-}
-
-/** The first table whole, then a row for each record that changed; ages do not count as a change. */
-async function watch(
-  session: Session,
-  client: Client,
-  resource: Resource,
-  name: string | undefined,
-  format: 'table' | 'wide',
-): Promise<number> {
-  const seen = new Map<string, string>();
-  let first = true;
-  while (!session.interrupted.aborted) {
-    const records = await read(client, resource, name);
-    const changed = records.filter((record) => {
-      const key = resource.nameOf(record);
-      const shown = JSON.stringify(resource.columns.map((column) => column.cell(record, 0)));
-      if (seen.get(key) === shown) return false;
-      seen.set(key, shown);
-      return true;
-    });
-    const gone = [...seen.keys()].filter((key) => !records.some((record) => resource.nameOf(record) === key));
-    for (const key of gone) {
-      seen.delete(key);
-      session.terminal.out(`${key} is gone\n`);
-    }
-    if (changed.length > 0 || first) {
-      const text = listText(session.terminal, resource, changed, format, session.now());
-      session.terminal.out(first ? text : text.slice(text.indexOf('\n') + 1));
-      first = false;
-    }
-    await pause(WATCH_MS, undefined, { signal: session.interrupted }).catch(() => undefined);
-  }
-  return EXIT.interrupted;
 }

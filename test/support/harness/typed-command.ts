@@ -16,9 +16,13 @@ export async function typeCommand(
   words: readonly string[],
   environment: Readonly<Record<string, string>>,
   input = '',
+  /** Of one that stays: ends it, by what it has printed. */
+  isEnough: (out: string) => boolean = () => false,
 ): Promise<CommandOutcome> {
   let out = '';
   let err = '';
+  const interruption = new AbortController();
+  const ends = AbortSignal.any([interruption.signal, AbortSignal.timeout(20_000)]);
   const terminal: Terminal = {
     style: makeStyle(false),
     errStyle: makeStyle(false),
@@ -28,6 +32,7 @@ export async function typeCommand(
     columns: 100,
     out: (text) => {
       out += text;
+      if (isEnough(out)) interruption.abort();
     },
     err: (text) => {
       err += text;
@@ -36,7 +41,7 @@ export async function typeCommand(
     ask: async () => '',
     askHidden: async () => '',
   };
-  const session = makeSession(terminal, environment, AbortSignal.timeout(20_000), '1.2.3');
+  const session = makeSession(terminal, environment, ends, '1.2.3');
   try {
     return { status: await runProgram(COMMANDS, words, session), out, err };
   } catch (error) {
