@@ -131,3 +131,40 @@ describe('conditions of a machine', () => {
     await three.closed;
   });
 });
+
+describe('cleaning up', () => {
+  it('is not for viewers and strangers, not even to be looked at', async () => {
+    const shop = await plane.tenant('tidy');
+    const { agent } = await flow.connected('tidy-1', shop, {}, { features: ['cleaning'] });
+    const { body } = await shop.call('POST', '/api/v1/tokens', { name: 'look', role: 'viewer' });
+    const stranger = await plane.tenant('untidy');
+    for (const dryRun of [true, false]) {
+      const path = `/api/v1/nodes/tidy-1/clean?dryRun=${dryRun}`;
+      expect((await plane.as(body.token)('POST', path)).status).toBe(403);
+      expect((await stranger.call('POST', path)).body.code).toBe('node_not_found');
+    }
+    expect(agent.received.some(({ type }) => type === 'request')).toBe(false);
+  });
+
+  it('leaves the images of a canary and of what it is compared with, also while the node is drained', async () => {
+    const shop = await plane.tenant('careful');
+    const { agent } = await flow.connected('careful-1', shop);
+    const [old, next, other] = ['old', 'next', 'other'].map((name) => `localhost:1/careful/${name}:1.0.0`);
+    await deploy(shop.call, 'web', { image: old, replicas: 2 });
+    await agent.next('assignment', ({ instances }) => instances.length === 2);
+    const canary = await shop.call('POST', '/api/v1/deployments/web/canary', { image: next });
+    expect(canary.body.code).toBeUndefined();
+    let asked = 0;
+    const needed = async () => {
+      asked += 1;
+      const images = [old ?? '', next ?? '', other ?? ''];
+      agent.send({ type: 'ask-images', epoch: agent.epoch, requestId: `r${asked}`, images });
+      return (await agent.next('images-needed', ({ requestId }) => requestId === `r${asked}`)).needed.map(
+        ({ image }) => image,
+      );
+    };
+    expect(await needed()).toEqual([old, next]);
+    await shop.call('POST', '/api/v1/nodes/careful-1/drain');
+    expect(await needed()).toEqual([old, next]);
+  });
+});

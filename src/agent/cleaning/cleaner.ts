@@ -29,7 +29,7 @@ export interface CleaningSettings {
 }
 
 export interface CleanerOptions {
-  readonly engine: Pick<Engine, 'listImages' | 'list' | 'removeImage'>;
+  readonly engine: Pick<Engine, 'listImages' | 'list' | 'removeImage' | 'imageExists'>;
   readonly pulled: PulledImages;
   readonly settings: CleaningSettings;
   /** A folder on the engine's disk. */
@@ -194,8 +194,12 @@ export class Cleaner {
       try {
         await engine.removeImage(image, CALL);
       } catch (error) {
-        log.warn('an image could not be removed', { image, reason: messageOf(error) });
-        continue;
+        // An answer that came too late is no refusal.
+        const isThere = await engine.imageExists(image, CALL).catch(() => true);
+        if (isThere) {
+          log.warn('an image could not be removed', { image, reason: messageOf(error) });
+          continue;
+        }
       }
       removed.push({ image, bytes });
       onRemoved({ image, bytes }, cause);

@@ -11,6 +11,11 @@ import { expectSession } from '../sessions/session-guard.ts';
 /** Of each kind in the details of an event; the message has all of them counted. */
 const MOST_NAMED = 50;
 
+/** Removed images of one node that wait for an event; of more the oldest are not told. */
+const MOST_HELD = 1_000;
+const HELD_MS = 10_000;
+
+type Cleaned = NonNullable<Report['cleaned']>[number];
 type PublishedEvent = Parameters<Journal['event']>[2];
 
 const CAUSES = {
@@ -19,10 +24,7 @@ const CAUSES = {
   age: 'because nothing had used them for long',
 } as const;
 
-function cleaningEvent(
-  { identity: { node } }: AgentSession,
-  { cause, images }: NonNullable<Report['cleaned']>[number],
-): PublishedEvent {
+function cleaningEvent({ identity: { node } }: AgentSession, { cause, images }: Cleaned): PublishedEvent {
   const bytes = images.reduce((sum, one) => sum + one.bytes, 0);
   const [first] = images;
   return {
@@ -31,6 +33,16 @@ function cleaningEvent(
     message: `${node} removed images (${images.length}, ${formatBytes(bytes)}), e.g. ${first?.image ?? ''}, ${CAUSES[cause]}`,
     details: { cause, bytes, images },
   };
+}
+
+/** Takes the first, and as many with the same cause as an event names. */
+function joined(cleaned: Cleaned[]): Cleaned {
+  const first = cleaned.shift();
+  const cause = first?.cause ?? 'asked';
+  const images = [...(first?.images ?? [])];
+  while (cleaned[0]?.cause === cause && images.length + cleaned[0].images.length <= MOST_NAMED)
+    images.push(...(cleaned.shift()?.images ?? []));
+  return { cause, images };
 }
 
 export interface NodeNewsOptions {
@@ -44,21 +56,53 @@ export interface NodeNewsOptions {
 /** What a node did on its own, which nobody saw: told once, and published as an event. */
 export class NodeNews {
   readonly #options: NodeNewsOptions;
+  /** By node, what was removed there and is in no event yet. */
+  readonly #held = new Map<string, { session: AgentSession; cleaned: Cleaned[] }>();
+  #isWaiting = false;
 
   constructor(options: NodeNewsOptions) {
     this.#options = options;
   }
 
   take(session: AgentSession, { offline, cleaned = [] }: Report): void {
-    if (offline !== undefined) this.#publish(session, 'offline', this.#ranOffline(session, offline));
-    for (const one of cleaned)
-      if (one.images.length > 0) this.#publish(session, 'cleaned', cleaningEvent(session, one));
+    const { events } = this.#options;
+    if (offline !== undefined && events.take(`${session.key}/offline`))
+      this.#publish(session, this.#ranOffline(session, offline));
+    const news = cleaned.filter(({ images }) => images.length > 0);
+    if (news.length === 0) return;
+    this.#hold(session, news);
+    this.#tellHeld();
   }
 
-  #publish(session: AgentSession, what: string, event: PublishedEvent): void {
-    const { store, journal, events, log } = this.#options;
+  /** Every removal is in an event: what the rate does not let through now goes with the next one. */
+  #hold(session: AgentSession, news: readonly Cleaned[]): void {
+    const all = [...(this.#held.get(session.key)?.cleaned ?? []), ...news];
+    let count = all.reduce((sum, { images }) => sum + images.length, 0);
+    while (count > MOST_HELD) {
+      const dropped = all.shift()?.images.length ?? 0;
+      this.#options.log.warn({ node: session.identity.node, dropped }, 'removed images are in no event');
+      count -= dropped;
+    }
+    this.#held.set(session.key, { session, cleaned: all });
+  }
+
+  #tellHeld(): void {
+    for (const [key, { session, cleaned }] of this.#held) {
+      while (cleaned.length > 0 && this.#options.events.take(`${key}/cleaned`))
+        this.#publish(session, cleaningEvent(session, joined(cleaned)));
+      if (cleaned.length === 0) this.#held.delete(key);
+    }
+    if (this.#held.size === 0 || this.#isWaiting) return;
+    this.#isWaiting = true;
+    setTimeout(() => {
+      this.#isWaiting = false;
+      this.#tellHeld();
+    }, HELD_MS).unref();
+  }
+
+  #publish(session: AgentSession, event: PublishedEvent): void {
+    const { store, journal, log } = this.#options;
     const { tenantId, node } = session.identity;
-    if (!events.take(`${session.key}/${what}`)) return;
     const tenant = store.forTenant(tenantId);
     const transaction = expectSession(tenant, session.identity, tenant.transaction());
     if (transaction === undefined) return;
