@@ -58,31 +58,26 @@ export interface MachineOptions {
   readonly files: Readonly<Record<string, string>>;
   /** As Debian installs it, without anything of Berth. */
   readonly bare?: boolean;
+  /** A folder with a whole Debian, in place of the programs of this machine; nothing of Berth is put into it. */
+  readonly debian?: string;
 }
 
-export async function bootMachine({
-  name,
-  namespace,
-  files,
-  bare = false,
-}: MachineOptions): Promise<BootedMachine> {
-  ensurePackages(['systemd-container', 'docker.io']);
-  const root = mkdtempSync(join(tmpdir(), 'berth-machine-'));
+function write(root: string, path: string, text: string): void {
+  mkdirSync(dirname(join(root, path)), { recursive: true });
+  writeFileSync(join(root, path), text, { mode: path.includes('/bin/') ? 0o755 : 0o644 });
+}
+
+/** A root around the programs of this machine. */
+function layOut(root: string, bare: boolean): void {
   chmodSync(root, 0o755);
   for (const folder of ['etc', 'var', 'usr', 'run', 'tmp', 'proc', 'sys', 'dev', 'root', 'opt'])
     mkdirSync(join(root, folder));
   for (const link of ['bin', 'sbin', 'lib', 'lib64']) symlinkSync(`usr/${link}`, join(root, link));
-  const base = {
-    '/etc/os-release': readFileSync('/etc/os-release', 'utf8'),
-    '/etc/passwd': 'root:x:0:0::/root:/bin/sh\n',
-    '/etc/group': 'root:x:0:\ndocker:x:999:\n',
-    '/etc/machine-id': '',
-    ...(bare ? {} : { '/local/bin/berth': BERTH }),
-  };
-  for (const [path, text] of Object.entries({ ...base, ...files })) {
-    mkdirSync(dirname(join(root, path)), { recursive: true });
-    writeFileSync(join(root, path), text, { mode: path.includes('/bin/') ? 0o755 : 0o644 });
-  }
+  write(root, '/etc/os-release', readFileSync('/etc/os-release', 'utf8'));
+  write(root, '/etc/passwd', 'root:x:0:0::/root:/bin/sh\n');
+  write(root, '/etc/group', 'root:x:0:\ndocker:x:999:\n');
+  write(root, '/etc/machine-id', '');
+  if (!bare) write(root, '/local/bin/berth', BERTH);
   mkdirSync(join(root, 'local'), { recursive: true });
   mkdirSync(join(root, 'etc/systemd/system'), { recursive: true });
   for (const unit of bare ? [] : ['berth-server.service', 'berth-agent.service']) {
@@ -90,12 +85,26 @@ export async function bootMachine({
   }
   mkdirSync(join(root, 'etc/sysusers.d'), { recursive: true });
   copyFileSync(join(UNITS, 'berth.sysusers.conf'), join(root, 'etc/sysusers.d/berth.conf'));
+}
+
+export async function bootMachine({
+  name,
+  namespace,
+  files,
+  debian,
+  bare = debian !== undefined,
+}: MachineOptions): Promise<BootedMachine> {
+  ensurePackages(['systemd-container', 'docker.io']);
+  const root = debian ?? mkdtempSync(join(tmpdir(), 'berth-machine-'));
+  if (debian === undefined) layOut(root, bare);
+  for (const [path, text] of Object.entries(files)) write(root, path, text);
   let container: ChildProcess | undefined;
   let init = 0;
 
   async function boot(): Promise<void> {
     const local = `${join(root, 'local')}:/usr/local`;
-    const readOnly = ['/usr', ...(bare ? [] : [local, `${realpathSync(process.execPath)}:/opt/node`])];
+    const readOnly = bare ? [] : [local, `${realpathSync(process.execPath)}:/opt/node`];
+    if (debian === undefined) readOnly.unshift('/usr');
     for (const part of bare ? [] : ['src', 'test', 'package.json', 'node_modules'])
       readOnly.push(`${join(CHECKOUT, part)}:/opt/berth/${part}`);
     const log = openSync(join(root, 'boot.log'), 'a');
@@ -111,7 +120,7 @@ export async function bootMachine({
         `--machine=${name}`,
         ...(namespace === undefined ? [] : [`--network-namespace-path=/run/netns/${namespace}`]),
         ...readOnly.map((path) => `--bind-ro=${path}`),
-        ...(bare ? [`--bind=${local}`] : []),
+        ...(bare && debian === undefined ? [`--bind=${local}`] : []),
         '--bind=/dev/loop-control',
         '--boot',
         'systemd.unit=basic.target',
