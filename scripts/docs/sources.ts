@@ -102,6 +102,7 @@ export function docsSources(): readonly Source[] {
     ...guideSources(),
     ...reference,
     read('benchmarks.md', 'Reference'),
+    read('capacity.md', 'Reference'),
     read('glossary.md', 'Reference'),
   ];
 }
