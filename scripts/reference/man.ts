@@ -19,13 +19,15 @@ function commandPages(words: readonly string[], summary: string, body: CommandBo
   ];
 }
 
+const wordOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
+
 function configurationText(): string {
   const keys: readonly ConfigKey[] = CONFIG_KEYS;
   const entries = keys.map(({ path, description, default: usual }) => {
     const fallback =
       usual === undefined
         ? ''
-        : ` Default: ${(Array.isArray(usual) ? usual.join(', ') : String(usual)) || 'none'}.`;
+        : ` Default: ${(Array.isArray(usual) ? usual.join(', ') : wordOf(usual)) || 'none'}.`;
     return `    ${path}\n        ${description}${fallback} Variable: ${variableOf(path)}.`;
   });
   return `DESCRIPTION
