@@ -726,21 +726,6 @@ describe('the rest', () => {
     expect(code).toBe(130);
   });
 
-  it('completion is a script that bash can read', async () => {
-    const { out } = await berth(['completion', 'bash']);
-    const script = manifest(
-      'completion.bash',
-      `${out}\nCOMP_WORDS=(berth node dr) COMP_CWORD=2; _berth; echo "\${COMPREPLY[@]}"\n`,
-    );
-    const bash = spawn('bash', [script]);
-    let words = '';
-    bash.stdout.on('data', (chunk: Buffer) => {
-      words += chunk.toString();
-    });
-    await once(bash, 'close');
-    expect(words.trim()).toBe('drain');
-  });
-
   it('version is that of the package', async () => {
     const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8')) as {
       version: string;

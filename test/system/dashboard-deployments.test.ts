@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { Page } from 'playwright-core';
 import { seriousFindings } from '../support/harness/browser.ts';
 import { type DashboardStage, dashboardStage, IMAGE, phaseOf } from '../support/harness/dashboard-stage.ts';
 import type { ReportedFailure } from '../../src/core/protocol/agent-messages.ts';
@@ -24,7 +25,79 @@ beforeAll(async () => {
 afterEach(() => stage.rest());
 afterAll(() => stage.close());
 
+const MOST_TABS = 150;
+
+/** Goes on with Tab until something of that name has the focus. */
+async function tabTo(page: Page, name: string): Promise<void> {
+  const seen: string[] = [];
+  for (let pressed = 0; pressed < MOST_TABS; pressed += 1) {
+    await page.keyboard.press('Tab');
+    const focused = await page.evaluate<string>(`(() => {
+      const { activeElement: at } = document;
+      const label = at?.getAttribute('aria-label') ?? at?.labels?.[0]?.textContent ?? at?.textContent ?? '';
+      return label.trim();
+    })()`);
+    if (focused === name) return;
+    seen.push(focused.slice(0, 40));
+  }
+  throw new Error(`nothing called ${name} has had the focus; others had: ${seen.join(' | ')}`);
+}
+
+async function press(page: Page, name: string): Promise<void> {
+  await tabTo(page, name);
+  await page.keyboard.press('Enter');
+}
+
+async function enter(page: Page, label: string, text: string): Promise<void> {
+  await tabTo(page, label);
+  await page.keyboard.press('Control+A');
+  await page.keyboard.type(text);
+}
+
+/** From the chosen tab to this one. */
+async function tab(page: Page, from: string, to: string): Promise<void> {
+  await tabTo(page, from);
+  while ((await page.evaluate<string>('document.activeElement.textContent')) !== to)
+    await page.keyboard.press('ArrowRight');
+  await page.keyboard.press('Enter');
+  await page.getByRole('tab', { name: to, selected: true }).waitFor();
+}
+
 describe('a deployment in the dashboard', () => {
+  it('is created, corrected, read, changed and rolled back without a pointer', async () => {
+    const { page, complaints } = await stage.open('/');
+    await page.keyboard.press('g');
+    await page.keyboard.press('d');
+    await page.getByRole('heading', { name: 'Deployments' }).waitFor();
+    await press(page, 'New deployment');
+    await enter(page, 'Name', 'Keys_Web');
+    await enter(page, 'Image', IMAGE);
+    await press(page, 'Check');
+    await page.locator('[data-field=name] [data-code=deployment_name_invalid]').waitFor();
+    await enter(page, 'Name', 'keys-web');
+    await press(page, 'Check');
+    await page.locator('[data-plan]').waitFor();
+    await press(page, 'Create');
+    await page.getByRole('heading', { name: 'keys-web' }).waitFor();
+    await phaseOf(page, 'Running');
+    await tab(page, 'Instances', 'Logs');
+    await page.getByRole('log').getByText('listening on :8080').first().waitFor();
+    await press(page, 'Edit');
+    await enter(page, 'Replicas', '2');
+    await press(page, 'Check');
+    await page.locator('[data-plan]').waitFor();
+    await press(page, 'Save');
+    await page.getByText('2 instances on 2 nodes').waitFor();
+    await tab(page, 'Instances', 'Configuration');
+    await press(page, 'Roll back to v1');
+    await press(page, 'Show what would change');
+    await press(page, 'Roll back');
+    await page.getByRole('region', { name: 'History' }).getByText('rolled-back').waitFor();
+    const { body } = await stage.shop.call('GET', '/api/v1/deployments/keys-web');
+    expect(body['replicas']).toBe(1);
+    expect(complaints).toEqual([]);
+  });
+
   it('is refused at its field, corrected, planned, created and runs', async () => {
     const { page, complaints } = await stage.open('/deployments/new');
     await page.getByLabel('Name', { exact: true }).fill('Shop_Web');

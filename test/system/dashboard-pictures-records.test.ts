@@ -1,17 +1,13 @@
-import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { openPage, signIn } from '../support/harness/browser.ts';
 import { BOOTSTRAP } from '../support/harness/control-plane.ts';
 import { type DashboardStage, dashboardStage } from '../support/harness/dashboard-stage.ts';
+import { EVERY_PAGE, FORMS, picture, settled } from '../support/harness/pictures.ts';
 import { eventually } from '../support/eventually.ts';
 import { direct, meshed, reaches, relayed } from '../support/agents/meshed.ts';
 import { createVolume, MIB, volumeOnce } from '../support/agents/volume-agent.ts';
 
-/** Pictures of the guide: run with BERTH_SCREENSHOTS=1, and committed by hand. */
-const FOLDER = fileURLToPath(new URL('../../docs/guide/images', import.meta.url));
+/** Pictures of the guide: run with BERTH_SCREENSHOTS=1; of every page with BERTH_SCREENSHOTS_DIR=FOLDER as well. */
 
 let stage: DashboardStage;
 let pictures: readonly (readonly [name: string, path: string])[] = [];
@@ -98,6 +94,11 @@ beforeAll(async () => {
   await call('POST', '/api/v1/jobs/nightly-report/run');
   for (const deploymentName of ['web', 'api', 'pg'])
     await call('POST', '/api/v1/backups', { deploymentName });
+  await call('POST', '/api/v1/webhooks', {
+    name: 'alerts',
+    url: 'https://hooks.example.com/berth',
+    signing: { vault_path: 'resources/queue', key: 'token' },
+  });
   await stage.plane.tenant('bank');
   await stage.plane.admin('PUT', '/api/v1/tenants/shop/quota', {
     containers: 200,
@@ -120,48 +121,46 @@ beforeAll(async () => {
     ['job', '/jobs/nightly-report'],
     ['backups', '/backups'],
     ['events', '/events'],
+    ...(EVERY_PAGE
+      ? ([
+          ['new-job', '/jobs/new'],
+          ['failed-job', '/jobs/import-prices'],
+          ['secret', '/secrets/resources/db'],
+          ['webhooks', '/webhooks'],
+          ['webhook', '/webhooks/alerts'],
+          ['sessions', '/tokens'],
+        ] as const)
+      : []),
   ];
 });
 afterAll(() => stage.close());
 
-async function settled(page: Page): Promise<void> {
-  await page.getByRole('heading', { level: 1 }).waitFor();
-  await page.getByRole('status', { name: 'Loading' }).first().waitFor({ state: 'detached' });
-  await page.locator('#navigation [data-live=live]').waitFor({ state: 'attached' });
-}
-
 describe('pictures of records', () => {
-  it.each([
-    ['light', 1280, 800],
-    ['dark', 1280, 800],
-    ['light', 390, 844],
-    ['dark', 390, 844],
-  ] as const)('%s at %i', async (theme, width, height) => {
-    const folder = process.env['BERTH_SCREENSHOTS_DIR'] ?? FOLDER;
-    mkdirSync(folder, { recursive: true });
+  it.each(FORMS)('%s at %i', async (...form) => {
+    const [theme, width, height] = form;
     const { page } = await stage.open('/', { theme, width, height });
-    const shoot = (name: string, on: Page) =>
-      on.screenshot({ path: join(folder, `${name}-${width}-${theme}.png`) });
     for (const [name, path] of pictures) {
       await page.goto(stage.plane.url + path);
       await settled(page);
       if (name === 'job') await page.getByRole('log').getByText('done in').waitFor();
-      await shoot(name, page);
+      await picture(page, name, form);
     }
     await page.goto(`${stage.plane.url}/nodes`);
     await page.getByRole('button', { name: 'Enrol a node' }).click();
     await page.getByLabel('Name').fill('munich-1');
     await page.getByRole('button', { name: 'Make the line' }).click();
     await page.getByText('Waiting for munich-1 to arrive').waitFor();
-    await shoot('enrol', page);
+    await picture(page, 'enrol', form);
     await page.goto(`${stage.plane.url}/secrets`);
     await page.getByRole('button', { name: 'Write a secret' }).click();
     await page.getByLabel('Key 1').waitFor();
-    await shoot('write-secret', page);
+    await picture(page, 'write-secret', form);
     const platform = await openPage(stage.browser, { theme, width, height });
     await signIn(platform.page, stage.plane.url, BOOTSTRAP);
-    await platform.page.goto(`${stage.plane.url}/tenants`);
-    await settled(platform.page);
-    await shoot('tenants', platform.page);
+    for (const name of ['tenants', ...(EVERY_PAGE ? ['all-tenants', 'audit', 'tokens'] : [])]) {
+      await platform.page.goto(`${stage.plane.url}/${name}`);
+      await settled(platform.page);
+      await picture(platform.page, name, form);
+    }
   });
 });

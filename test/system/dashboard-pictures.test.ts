@@ -1,12 +1,8 @@
-import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type DashboardStage, dashboardStage } from '../support/harness/dashboard-stage.ts';
+import { EVERY_PAGE, FORMS, picture, settled } from '../support/harness/pictures.ts';
 
-/** Pictures of the guide: run with BERTH_SCREENSHOTS=1, and committed by hand. */
-const FOLDER = fileURLToPath(new URL('../../docs/guide/images', import.meta.url));
-
+/** Pictures of the guide: run with BERTH_SCREENSHOTS=1; of every page with BERTH_SCREENSHOTS_DIR=FOLDER as well. */
 const PICTURES = [
   ['overview', '/'],
   ['deployments', '/deployments'],
@@ -14,6 +10,15 @@ const PICTURES = [
   ['rotation', '/deployments/api?tab=secrets'],
   ['explain', '/deployments/ledger/explain'],
   ['edit', '/deployments/web/edit'],
+] as const;
+const OTHERS = [
+  ['new-deployment', '/deployments/new'],
+  ['logs', '/deployments/web?tab=logs'],
+  ['deployment-events', '/deployments/web?tab=events'],
+  ['canary', '/deployments/cart?tab=rollout'],
+  ['configuration', '/deployments/web?tab=configuration'],
+  ['failing', '/deployments/mailer'],
+  ['topology', '/topology'],
 ] as const;
 
 let stage: DashboardStage;
@@ -71,6 +76,7 @@ beforeAll(async () => {
   await stage.shop.call('PUT', '/api/v1/deployments/web', {
     environment: { LOG_LEVEL: 'debug', REGION: 'eu' },
   });
+  await stage.shop.call('POST', '/api/v1/deployments/cart/canary', { image: image('cart:1.1.0') });
   const { page } = await stage.open('/deployments/web');
   await page.getByRole('main').getByText('Running', { exact: true }).first().waitFor();
   await page.goto(`${stage.plane.url}/deployments/api?tab=secrets`);
@@ -83,24 +89,13 @@ beforeAll(async () => {
 afterAll(() => stage.close());
 
 describe('pictures of the guide', () => {
-  it.each([
-    ['light', 1280, 800],
-    ['dark', 1280, 800],
-    ['light', 390, 844],
-    ['dark', 390, 844],
-  ] as const)('%s at %i', async (theme, width, height) => {
-    mkdirSync(FOLDER, { recursive: true });
+  it.each(FORMS)('%s at %i', async (...form) => {
+    const [theme, width, height] = form;
     const { page, complaints } = await stage.open('/', { theme, width, height });
-    for (const [name, path] of PICTURES) {
+    for (const [name, path] of [...PICTURES, ...(EVERY_PAGE ? OTHERS : [])]) {
       await page.goto(stage.plane.url + path);
-      await page.getByRole('heading', { level: 1 }).waitFor();
-      await page.getByRole('status', { name: 'Loading' }).first().waitFor({ state: 'detached' });
-      await page
-        .locator('canvas')
-        .first()
-        .waitFor({ timeout: 1500 })
-        .catch(() => undefined);
-      await page.screenshot({ path: join(FOLDER, `${name}-${width}-${theme}.png`) });
+      await settled(page);
+      await picture(page, name, form);
     }
     expect(complaints).toEqual([]);
   });
