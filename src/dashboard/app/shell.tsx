@@ -76,7 +76,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
           <FindButton />
         </div>
         <Navigation />
-        <div className="mt-auto border-t p-3">
+        <div className="mt-auto border-t bg-surface p-3 md:sticky md:bottom-0">
           <AccountMenu />
         </div>
       </aside>
