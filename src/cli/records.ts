@@ -11,6 +11,7 @@ export type Archive = Answered<ItemOf<'GET /api/v1/archives/deployments/{name}'>
 export type Backup = Answered<ItemOf<'GET /api/v1/backups'>>;
 export type Canary = AnsweredBy<'GET /api/v1/deployments/{name}/canary'>;
 export type ScalingPolicy = AnsweredBy<'GET /api/v1/deployments/{name}/scaling-policy'>;
+export type Audit = Answered<ItemOf<'GET /api/v1/audit'>>;
 export type Event = Answered<ItemOf<'GET /api/v1/events'>>;
 export type Explanation = AnsweredBy<'GET /api/v1/deployments/{name}/explain'>;
 export type Job = AnsweredBy<'GET /api/v1/jobs/{name}'>;

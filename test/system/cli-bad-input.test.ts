@@ -131,6 +131,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     wrong: [['--since', '25h'], 'expected a duration from 1m to 24h', 2],
   },
   events: { valid: [], wrong: [['--since', 'yesterday'], 'expected a time', 2] },
+  audit: { valid: [], wrong: [['--actor', 'nobody'], 'no token has this name', 2] },
   'archive list': { valid: ['nobody'], missing: 'deployment_not_found', wrong: format('nobody') },
   'archive diff': {
     valid: ['nobody', '1', '2'],

@@ -161,6 +161,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./events.ts')).events,
   },
   {
+    name: 'audit',
+    group: 'Look',
+    summary: 'Print who changed what, and when',
+    load: async () => (await import('./audit.ts')).audit,
+  },
+  {
     name: 'archive',
     group: 'Look',
     summary: 'Show and compare earlier versions of a deployment',

@@ -19,6 +19,7 @@ const WAYS: Listing<Row> = {
     { header: 'STATE', cell: ({ state }) => textOf(state) },
     { header: 'CERTIFICATE UNTIL', cell: ({ certificate }) => textOf(certificate?.notAfter) || '-' },
     { header: 'NODES', cell: ({ nodes = [] }) => nodes.join(', ') || '-' },
+    { header: 'URL', cell: ({ url }) => textOf(url), wide: true },
     { header: 'WHY', cell: ({ problem }) => textOf(problem) },
   ],
 };

@@ -4,7 +4,7 @@ import { usage } from '../failure.ts';
 import { textOf } from '../fields.ts';
 import type { Column, Listing } from '../output.ts';
 import type { Archive, Backup, Deployment, Instance } from '../records.ts';
-import { ageOf, field, type Resource } from './resource.ts';
+import { ageOf, field, messageOf, type Resource } from './resource.ts';
 
 function ready(record: Deployment): string {
   return `${record.status?.healthy ?? 0}/${record.status?.desired ?? record.replicas ?? 0}`;
@@ -41,10 +41,7 @@ export const deployments: Resource<Deployment> = {
     field('REVISION', (one) => one.revision, true),
     field('SECRETS', (one) => one.secretsVersion, true),
     ageOf((one) => one.createdAt),
-    {
-      header: 'MESSAGE',
-      cell: (record) => (textOf(record.status?.phase) === 'Running' ? '' : textOf(record.status?.message)),
-    },
+    messageOf(({ status }) => (textOf(status?.phase) === 'Running' ? '' : status?.message)),
   ],
 };
 
@@ -74,7 +71,7 @@ export const instances: Resource<Instance> = {
     },
     field('HEALTH', (one) => standingOf(one).health),
     SPEC,
-    field('MESSAGE', (one) => one.message),
+    messageOf((one) => one.message),
   ],
 };
 

@@ -3,7 +3,7 @@ import { textOf } from '../fields.ts';
 import type { Listing } from '../output.ts';
 import type { Job, JobRun } from '../records.ts';
 import { age } from '../table.ts';
-import { ageOf, field, type Resource } from './resource.ts';
+import { ageOf, field, messageOf, type Resource } from './resource.ts';
 
 const lastRun = (record: Job): JobRun | undefined => (record.status?.runs ?? [])[0];
 
@@ -35,7 +35,7 @@ export const jobs: Resource<Job> = {
     },
     { header: 'NEXT', cell: (record) => textOf(record.status?.nextRunAt) || '-' },
     field('IMAGE', (one) => one.image, true),
-    field('MESSAGE', (one) => one.status?.message),
+    messageOf((one) => one.status?.message),
   ],
 };
 
@@ -50,6 +50,6 @@ export const JOB_RUNS: Listing<JobRun> = {
     field('EXIT', (one) => one.exitCode),
     field('NODE', (one) => one.nodeId),
     ageOf((one) => one.createdAt),
-    field('MESSAGE', (one) => one.message),
+    messageOf((one) => one.message),
   ],
 };

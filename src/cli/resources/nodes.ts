@@ -3,7 +3,7 @@ import { formatBytes } from '../../core/model/quantity.ts';
 import { named } from '../client.ts';
 import { textOf } from '../fields.ts';
 import type { JoinToken, Network, Node } from '../records.ts';
-import { ageOf, expiresOf, field, labelsOf, type Resource } from './resource.ts';
+import { ageOf, expiresOf, field, labelsOf, messageOf, type Resource } from './resource.ts';
 
 function nodeState(record: Node): string {
   const parts = [textOf(record.status)];
@@ -65,7 +65,7 @@ export const nodes: Resource<Node> = {
     },
     { header: 'LABELS', cell: labelsOf, wide: true },
     ageOf((one) => one.lastSeenAt, 'SEEN'),
-    field('MESSAGE', (one) => one.reason ?? one.conditions?.[0]?.message),
+    messageOf((one) => one.reason ?? one.conditions?.[0]?.message),
   ],
 };
 
@@ -101,9 +101,6 @@ export const networks: Resource<Network> = {
     field('PHASE', (one) => one.status?.phase),
     { header: 'LABELS', cell: labelsOf, wide: true },
     ageOf((one) => one.createdAt),
-    {
-      header: 'MESSAGE',
-      cell: (record) => (textOf(record.status?.phase) === 'Ready' ? '' : textOf(record.status?.message)),
-    },
+    messageOf(({ status }) => (textOf(status?.phase) === 'Ready' ? '' : status?.message)),
   ],
 };

@@ -1,3 +1,4 @@
+import { reasonOf } from '../../core/model/reason.ts';
 import type { Client } from '../client.ts';
 import { textOf } from '../fields.ts';
 import type { Column, Listing } from '../output.ts';
@@ -35,6 +36,12 @@ export const ageOf = <T>(read: (record: T) => unknown, header = 'AGE'): Column<T
 export const expiresOf = <T>(read: (record: T) => unknown): Column<T> => ({
   header: 'EXPIRES',
   cell: (record, now) => expiry(textOf(read(record)), now),
+});
+
+/** Beginning with the reason. */
+export const messageOf = <T>(read: (record: T) => unknown): Column<T> => ({
+  header: 'MESSAGE',
+  cell: (record) => reasonOf(textOf(read(record))),
 });
 
 export function labelsOf({ labels = {} }: { readonly labels?: object | undefined }): string {

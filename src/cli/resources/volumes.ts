@@ -11,7 +11,7 @@ import {
   volumeCopiesText,
   volumeUsedText,
 } from '../volumes.ts';
-import { ageOf, field, type Resource } from './resource.ts';
+import { ageOf, field, messageOf, type Resource } from './resource.ts';
 
 export const volumes: Resource<Volume> = {
   name: 'volumes',
@@ -33,7 +33,7 @@ export const volumes: Resource<Volume> = {
     { header: 'USED BY', cell: (record) => volumeConsumers(record).join(', ') || '-', wide: true },
     field('ID', (one) => one.id),
     ageOf((one) => one.createdAt),
-    field('MESSAGE', (one) => one.message),
+    messageOf((one) => one.message),
   ],
 };
 

@@ -1,7 +1,7 @@
 import { named } from '../client.ts';
 import { textOf } from '../fields.ts';
 import type { Webhook } from '../records.ts';
-import { ageOf, field, type Resource } from './resource.ts';
+import { ageOf, field, messageOf, type Resource } from './resource.ts';
 
 export const webhooks: Resource<Webhook> = {
   name: 'webhooks',
@@ -19,9 +19,6 @@ export const webhooks: Resource<Webhook> = {
     ageOf((one) => one.status?.lastSuccess?.at, 'DELIVERED'),
     ageOf((one) => one.createdAt),
     field('URL', (one) => one.url),
-    {
-      header: 'MESSAGE',
-      cell: ({ status }) => (status?.state === 'active' ? '' : textOf(status?.lastFailure?.reason)),
-    },
+    messageOf(({ status }) => (status?.state === 'active' ? '' : status?.lastFailure?.reason)),
   ],
 };

@@ -1,19 +1,22 @@
 import type { TenantId } from './ids.ts';
 
+export const SUBJECT_KINDS = [
+  'Deployment',
+  'Node',
+  'Volume',
+  'Network',
+  'Job',
+  'Backup',
+  'Secret',
+  'Tenant',
+  'Token',
+  'Instance',
+  'ControlPlane',
+  'Webhook',
+] as const;
+
 export interface EventSubject {
-  readonly kind:
-    | 'Deployment'
-    | 'Node'
-    | 'Volume'
-    | 'Network'
-    | 'Job'
-    | 'Backup'
-    | 'Secret'
-    | 'Tenant'
-    | 'Token'
-    | 'Instance'
-    | 'ControlPlane'
-    | 'Webhook';
+  readonly kind: (typeof SUBJECT_KINDS)[number];
   readonly name: string;
 }
 

@@ -1,5 +1,6 @@
 import { archive, archiveDifference, auditLine, event } from '../contract/answers/history.ts';
 import { listOf } from '../contract/answers/field-shapes.ts';
+import { EVENT_KIND } from '../contract/webhook-body.ts';
 import { LIST_QUERY } from './queries.ts';
 import { operation } from './operation.ts';
 
@@ -15,10 +16,13 @@ export const EVENTS = {
     tenant: 'credential',
     query: {
       ...LIST_QUERY,
-      kind: { description: 'Only events of this kind.', schema: { type: 'string' } },
+      kind: {
+        description: 'Only events of this kind, or with deployment.* of all that begin alike.',
+        schema: { type: 'string' },
+      },
       subject: {
         description:
-          'Only events about this name, or Kind/name; Instance/id finds those of its deployment that name it, too.',
+          'Only events about this name, Kind/name, or Kind/* for all of a kind; Instance/id finds those of its deployment that name it, too.',
         schema: { type: 'string' },
       },
       since: {
@@ -95,7 +99,27 @@ export const AUDIT = {
     tag: 'Audit',
     permission: 'audit.read',
     tenant: 'credential',
-    query: LIST_QUERY,
+    query: {
+      ...LIST_QUERY,
+      since: {
+        description: 'Only what was done at or after this time.',
+        schema: { type: 'string', format: 'date-time' },
+      },
+      actor: {
+        description:
+          'Only what was done with the token of this id, or by system: by the control plane itself.',
+        schema: { type: 'string' },
+      },
+      action: {
+        description:
+          'Only this action, such as deployment.created, or with deployment.* all that begin alike.',
+        schema: { type: 'string', ...EVENT_KIND },
+      },
+      subject: {
+        description: 'Only what was done to this name, Kind/name, or Kind/* for all of a kind.',
+        schema: { type: 'string' },
+      },
+    },
     codes: [],
     success: {
       status: 200,

@@ -5,6 +5,7 @@ import {
   webhookBody,
   type WebhookDraft,
 } from '../contract/webhook-body.ts';
+import { KIND_FORM } from '../model/event-filter.ts';
 import { MAX_FILTER_ENTRIES } from '../model/webhook.ts';
 import type { SecretPolicy } from '../model/secret-limits.ts';
 import { received } from '../rejections/redaction.ts';
@@ -53,7 +54,7 @@ const urlRule: Rule<WebhookDraft> = ({ url }) =>
       );
 
 const FORMS = {
-  kinds: /^[a-z][a-z0-9_-]*(?:\.[a-z][a-z0-9_-]*)*(?:\.\*)?$/,
+  kinds: KIND_FORM,
   subjects: /^[A-Za-z0-9][A-Za-z0-9._-]*(?:\/(?:[A-Za-z0-9][A-Za-z0-9._/-]*|\*))?$/,
 } as const;
 const LONGEST = { kinds: EVENT_KIND.maxLength, subjects: EVENT_SUBJECT.maxLength } as const;

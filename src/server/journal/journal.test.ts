@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { DeploymentSpec } from '../../core/model/deployment.ts';
-import type { TenantId } from '../../core/model/ids.ts';
+import type { IdKind, TenantId } from '../../core/model/ids.ts';
 import type { Principal } from '../access/principal.ts';
-import { createIds } from '../ids.ts';
+import { createIds, lowestAt } from '../ids.ts';
 import { createMemoryKv } from '../store/memory.ts';
 import { Store, type TenantStore } from '../store/store.ts';
 import { StoreView } from '../store/view.ts';
@@ -54,6 +54,27 @@ describe('the journal', () => {
       details: {},
       at: '2026-01-01T00:00:00.000Z',
     });
+  });
+
+  it('gives no id of an earlier millisecond than the time that it writes', async () => {
+    let ms = Date.parse('2026-01-01T00:00:00Z');
+    const running = {
+      now: () => {
+        ms += 1;
+        return new Date(ms);
+      },
+      monotonicMs: () => 0,
+    };
+    const late = new Journal(running, createIds(running));
+    const transaction = tenant.transaction();
+    late.event(transaction, SHOP, { kind: 'k', subject, message: 'm' });
+    late.audit(transaction, SHOP, { requestId: 'r' }, 'a', subject);
+    await tenant.commit(transaction);
+    const begins = async (kind: 'events' | 'audit', ids: IdKind) =>
+      (await recorded(kind)).map(({ id, record }) =>
+        'at' in record ? id > lowestAt(ids, Date.parse(record.at)) : undefined,
+      );
+    expect([await begins('events', 'event'), await begins('audit', 'audit')]).toEqual([[true], [true]]);
   });
 
   it('says who acted, and from which tenant when it is another', async () => {

@@ -58,7 +58,10 @@ export class Journal {
     this.#ids = ids;
   }
 
-  /** Lines of one change are of the same moment most of the time, and writing a time out costs more than reading the clock. */
+  /**
+   * Read before the id is made: who asks since a time begins at the lowest id of its millisecond. Lines of one change are of the same
+   * moment most of the time, and writing a time out costs more than reading the clock.
+   */
   #now(): string {
     const now = this.#clock.now();
     const ms = now.getTime();
@@ -70,10 +73,11 @@ export class Journal {
   }
 
   event(transaction: Transaction, tenantId: TenantId, event: PublishedEvent): void {
+    const at = this.#now();
     const id = this.#ids.next('event');
     transaction.putCold('events', id, {
       id,
-      at: this.#now(),
+      at,
       kind: event.kind,
       tenantId,
       subject: event.subject,
@@ -90,11 +94,12 @@ export class Journal {
     subject: EventSubject,
     details?: AuditRecord['details'],
   ): void {
+    const at = this.#now();
     const id = this.#ids.next('audit');
     const { principal } = actor;
     transaction.putCold('audit', id, {
       id,
-      at: this.#now(),
+      at,
       actor: actorName(actor),
       ...(principal === undefined || principal.tenantId === tenantId
         ? {}

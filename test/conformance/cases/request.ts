@@ -393,6 +393,12 @@ export const requestCases: readonly Case[] = [
     'no time': ask('GET', '/api/v1/events?since=yesterday'),
     'a year alone': ask('GET', '/api/v1/events?since=2026'),
     'in words': ask('GET', '/api/v1/events?since=31%20Jan%202026'),
+    'no time, of the audit': ask('GET', '/api/v1/audit?since=yesterday'),
+  }),
+  ...refused('query_parameter_invalid', 'action', {
+    'no action': ask('GET', '/api/v1/audit?action=Deployment'),
+    'a star alone': ask('GET', '/api/v1/audit?action=*'),
+    'too long': ask('GET', `/api/v1/audit?action=${'a'.repeat(129)}`),
   }),
   ...inside('query_parameter_invalid', {
     '1,000': ask('GET', `${DEPLOYMENTS}?limit=1000`),

@@ -1,4 +1,5 @@
 import type { EventRecord } from '../../model/event.ts';
+import { isAbout, isOfKind } from '../../model/event-filter.ts';
 import type { TenantId } from '../../model/ids.ts';
 import type { EventFilter, WebhookSpec } from '../../model/webhook.ts';
 
@@ -9,18 +10,10 @@ const MAX_ASKED_MS = 3_600_000;
 /** An event that the receiver refuses for what it is does not hold up the others longer than so many attempts. */
 const MAX_REFUSED = 10;
 
-function isKind(wanted: string, kind: string): boolean {
-  return wanted.endsWith('.*') ? kind.startsWith(wanted.slice(0, -1)) : kind === wanted;
-}
-
-function isSubject(wanted: string, { kind, name }: EventRecord['subject']): boolean {
-  return wanted === name || wanted === `${kind}/${name}` || wanted === `${kind}/*`;
-}
-
 export function isWanted({ kinds = [], subjects = [] }: EventFilter, event: EventRecord): boolean {
   return (
-    (kinds.length === 0 || kinds.some((kind) => isKind(kind, event.kind))) &&
-    (subjects.length === 0 || subjects.some((subject) => isSubject(subject, event.subject)))
+    (kinds.length === 0 || kinds.some((kind) => isOfKind(kind, event.kind))) &&
+    (subjects.length === 0 || subjects.some((subject) => isAbout(subject, event.subject)))
   );
 }
 

@@ -1,4 +1,5 @@
 import { useMemo, useState } from 'react';
+import { actorText } from '../../../core/model/actor-text.ts';
 import { useRecords } from '../../app/use-records.ts';
 import { Badge } from '../../components/badge.tsx';
 import type { Column } from '../../components/data-table.tsx';
@@ -8,10 +9,8 @@ import { RecordTable } from '../../components/record-table.tsx';
 import { RowLink } from '../../components/row-link.tsx';
 import { TimeAgo, useNow } from '../../components/time-ago.tsx';
 import { dateTime } from '../../lib/format.ts';
-import { actorName, type AuditFilter, type AuditLine, doneText, fits, pageOf } from './audit-words.ts';
-
-/** Not with every event: the whole history is read. */
-const REREAD_MS = 30_000;
+import { useAudit } from './audit-queries.ts';
+import { type AuditFilter, type AuditLine, doneText, fits, pageOf } from './audit-words.ts';
 
 const PERIODS = [
   ['', 'At any time'],
@@ -19,6 +18,9 @@ const PERIODS = [
   ['24', 'Last day'],
   ['168', 'Last 7 days'],
 ] as const;
+
+/** A year may be kept; who wants it asks for it. */
+const USUAL_HOURS = 168;
 
 const SELECT = 'h-9 max-w-full rounded-md border border-line-strong bg-surface px-2';
 
@@ -38,10 +40,10 @@ function columnsOf(names: ReadonlyMap<string, string>): readonly Column<AuditLin
     {
       title: 'Who',
       width: '17%',
-      sortBy: (line) => actorName(line, names),
+      sortBy: (line) => actorText(line, names),
       cell: (line) => (
         <span title={line.actor}>
-          <span className="font-medium">{actorName(line, names)}</span>
+          <span className="font-medium">{actorText(line, names)}</span>
           <span className="hidden text-xs text-muted lg:inline"> {line.role}</span>
         </span>
       ),
@@ -101,7 +103,7 @@ function Filters({
   readonly names: ReadonlyMap<string, string>;
 }) {
   const actors = useMemo(
-    () => [...new Map(lines.map((line) => [line.actor, actorName(line, names)]))],
+    () => [...new Map(lines.map((line) => [line.actor, actorText(line, names)]))],
     [lines, names],
   );
   const kinds = useMemo(() => [...new Set(lines.map(({ subject }) => subject.kind))].sort(), [lines]);
@@ -151,11 +153,11 @@ function Filters({
 
 /** Who did what to which record, newest first. */
 export function AuditPage() {
-  const { data, error } = useRecords('audit-log', 'GET /api/v1/audit', { everyMs: REREAD_MS });
+  const [filter, setFilter] = useState<AuditFilter>({ actor: '', kind: '', hours: USUAL_HOURS });
+  const { data, error } = useAudit(filter.hours);
   // Who reads the audit may read tokens, too: names say more than ids.
   const { data: tokens } = useRecords('tokens', 'GET /api/v1/tokens');
   const names = useMemo(() => new Map(tokens?.map(({ id, name }) => [id, name])), [tokens]);
-  const [filter, setFilter] = useState<AuditFilter>({ actor: '', kind: '', hours: undefined });
   const now = useNow();
   const lines = useMemo(() => data?.toReversed(), [data]);
   const rows = useMemo(() => lines?.filter((line) => fits(filter, line, now)), [lines, filter, now]);
@@ -175,7 +177,7 @@ export function AuditPage() {
           </>
         )}
         textOf={(line) =>
-          `${line.action} ${actorName(line, names)} ${line.actor} ${line.subject.kind}/${line.subject.name} ${line.requestId}`
+          `${line.action} ${actorText(line, names)} ${line.actor} ${line.subject.kind}/${line.subject.name} ${line.requestId}`
         }
         filters={<Filters filter={filter} onChange={setFilter} lines={lines ?? []} names={names} />}
         empty={<EmptyState title="Nothing to show" icon="scroll" />}

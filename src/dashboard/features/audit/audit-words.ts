@@ -2,18 +2,6 @@ import type { ItemOf } from '../../../sdk/index.ts';
 
 export type AuditLine = ItemOf<'GET /api/v1/audit'>;
 
-/** Who did it, for a person: the name of the token, the system, or a platform administrator of another tenant. */
-export function actorName(
-  { actor, actorTenantId, tenantId, role }: AuditLine,
-  names: ReadonlyMap<string, string>,
-): string {
-  if (actor === 'system') return 'Berth itself';
-  const name = names.get(actor);
-  if (name !== undefined) return name;
-  if (actor.startsWith('join')) return 'a join token';
-  return actorTenantId !== undefined && actorTenantId !== tenantId ? `${role} of the platform` : actor;
-}
-
 const PAGES: Readonly<Record<string, string>> = {
   Deployment: '/deployments',
   Node: '/nodes',
@@ -42,6 +30,11 @@ export interface AuditFilter {
   readonly kind: string;
   /** Back from now; undefined: everything that is kept. */
   readonly hours: number | undefined;
+}
+
+/** The time that so many hours are back from now. */
+export function sinceTime(hours: number | undefined, nowMs: number): string | undefined {
+  return hours === undefined ? undefined : new Date(nowMs - hours * 3_600_000).toISOString();
 }
 
 export function fits({ actor, kind, hours }: AuditFilter, line: AuditLine, nowMs: number): boolean {
