@@ -32,6 +32,19 @@ describe('room on the disk of an engine', () => {
     expect(at(29.9, first).roomBytes).toBe(70 * GIB);
   });
 
+  it.each([
+    ['of a file system without an end', 2 ** 63, 2 ** 30, 0],
+    ['where an engine says less than nothing', 100 * GIB, 100 * GIB, -1],
+    ['on a disk of nothing', 0, 0, 0],
+  ])('is a number that a message may have: %s', (_, totalBytes, usedBytes, writtenBytes) => {
+    const users = [{ containerId: 'c1', askedBytes: GIB, writtenBytes }];
+    const told = diskRoom({ totalBytes, usedBytes }, users, undefined);
+    for (const bytes of [told.totalBytes, told.roomBytes]) {
+      expect(Number.isSafeInteger(bytes)).toBe(true);
+      expect(bytes).toBeGreaterThanOrEqual(0);
+    }
+  });
+
   it('asks the engine once for each container that asked for disk, and again when it could not say', async () => {
     const asked: string[] = [];
     let answers = false;
@@ -58,6 +71,30 @@ describe('room on the disk of an engine', () => {
     expect(asked).toEqual(['c1', 'c1']);
     expect(measured.room?.totalBytes).toBeGreaterThan(0);
     expect(changes).toBeGreaterThan(0);
+  });
+
+  it('waits for a disk that hangs once, and for nothing else because of it', async () => {
+    let answer: (disk: { totalBytes: number; usedBytes: number }) => void = () => undefined;
+    let asked = 0;
+    const hanging = new DiskRoom({
+      engine: { writtenBytes: async () => undefined },
+      rootDir: () => '/',
+      users: () => [],
+      onChange: () => undefined,
+      read: () => {
+        asked += 1;
+        return new Promise((resolve) => {
+          answer = resolve;
+        });
+      },
+    });
+    const first = hanging.look();
+    await hanging.look();
+    await hanging.read();
+    expect([asked, hanging.room]).toEqual([1, undefined]);
+    answer({ totalBytes: 100 * GIB, usedBytes: 0 });
+    await first;
+    expect(hanging.room?.totalBytes).toBe(100 * GIB);
   });
 
   it('is not known of a disk of another machine', async () => {

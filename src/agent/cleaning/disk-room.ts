@@ -18,9 +18,10 @@ export interface DiskUser {
 /**
  * What all containers together may ask for: what is free, and what those that asked have written already, each up to what it asked for;
  * anything else on the disk is somebody else's. In steps, and one of them to and fro is no change: every change is stored.
+ * Whole numbers of at least 0, whatever a file system says (8 EiB, of those that grow by themselves): a message with others is refused.
  */
 export function diskRoom(
-  { usedBytes, totalBytes }: Disk,
+  disk: Disk,
   users: readonly (DiskUser & { readonly writtenBytes: number })[],
   before: NodeDisk | undefined,
 ): NodeDisk {
@@ -28,7 +29,8 @@ export function diskRoom(
     (sum, { askedBytes, writtenBytes }) => sum + Math.min(askedBytes, writtenBytes),
     0,
   );
-  const room = Math.min(totalBytes, totalBytes - usedBytes + theirs);
+  const totalBytes = Math.min(disk.totalBytes, Number.MAX_SAFE_INTEGER);
+  const room = Math.max(0, Math.min(totalBytes, disk.totalBytes - disk.usedBytes + theirs));
   const step = Math.max(LEAST_STEP, Math.ceil(totalBytes / STEPS));
   if (before?.totalBytes === totalBytes && Math.abs(room - before.roomBytes) < step) return before;
   return { totalBytes, roomBytes: Math.floor(room / step) * step };
@@ -40,6 +42,8 @@ export interface DiskRoomOptions {
   readonly rootDir: () => string;
   readonly users: () => readonly DiskUser[];
   readonly onChange: () => void;
+  /** Absent: as the machine says. */
+  readonly read?: (folder: string) => Promise<Disk | undefined>;
 }
 
 /** Room on the engine's disk, looked at steadily. */
@@ -47,6 +51,7 @@ export class DiskRoom {
   readonly #options: DiskRoomOptions;
   readonly #written = new Map<string, { readonly bytes: number; readonly atMs: number }>();
   #room: NodeDisk | undefined;
+  #reading = false;
   #measuring = false;
 
   constructor(options: DiskRoomOptions) {
@@ -64,12 +69,18 @@ export class DiskRoom {
   }
 
   async look(): Promise<void> {
-    await this.#measure(await this.read());
+    const users = await this.read();
+    if (users !== undefined) await this.#measure(users);
   }
 
-  /** By what was measured before. */
-  async read(): Promise<readonly DiskUser[]> {
-    const disk = await readDisk(this.#options.rootDir());
+  /** By what was measured before. Undefined: an earlier one still waits for a disk that hangs, and a second would take one more thread from everything else. */
+  async read(): Promise<readonly DiskUser[] | undefined> {
+    if (this.#reading) return undefined;
+    this.#reading = true;
+    const { read = readDisk, rootDir } = this.#options;
+    const disk = await read(rootDir()).finally(() => {
+      this.#reading = false;
+    });
     const users = this.#options.users().map((user) => ({
       ...user,
       writtenBytes: this.#written.get(user.containerId)?.bytes ?? 0,

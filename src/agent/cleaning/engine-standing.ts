@@ -18,6 +18,7 @@ export class EngineStanding {
   readonly #options: EngineStandingOptions;
   #awaySinceMs: number | undefined;
   #isReadOnly = false;
+  #isLooking = false;
 
   constructor(options: EngineStandingOptions) {
     this.#options = options;
@@ -28,9 +29,13 @@ export class EngineStanding {
     signal.addEventListener('abort', () => clearInterval(timer), { once: true });
   }
 
+  /** One at a time: a disk that hangs holds one thread of the process, not one more with every look. */
   async look(): Promise<void> {
+    if (this.#isLooking) return;
+    this.#isLooking = true;
     const before = this.#isReadOnly;
     this.#isReadOnly = await isReadOnly(this.#options.rootDir());
+    this.#isLooking = false;
     if (this.#isReadOnly !== before) this.#options.onChange();
   }
 

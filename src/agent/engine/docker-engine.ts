@@ -252,7 +252,9 @@ export class DockerEngine implements port.Engine {
   }
 
   async writtenBytes(id: string, options: port.CallOptions = {}): Promise<number | undefined> {
-    return number((await this.#inspectBody(fullId(id), options, { size: true }))['SizeRw']);
+    const bytes = number((await this.#inspectBody(fullId(id), options, { size: true }))['SizeRw']);
+    // Docker answers -1 where it could not look.
+    return bytes === undefined || bytes < 0 ? undefined : bytes;
   }
 
   async healthcheckNow(id: string, options: port.CallOptions = {}): Promise<ContainerHealth | undefined> {
