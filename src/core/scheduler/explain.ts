@@ -116,17 +116,18 @@ export function refusalGroups(
 /** One for each filter that refuses; less where a part of the room is there. */
 function lackOf(
   state: NodeState | undefined,
-  { amounts: { cpuMicros, memoryBytes, diskBytes } }: PlacementRequest,
+  request: PlacementRequest,
   filters: readonly FilterName[],
 ): number {
   if (state === undefined) return filters.length;
+  const { cpuMicros, memoryBytes, diskBytes } = request.amounts;
   const lacking = (asked: number, free: number): number => (asked > free ? (asked - free) / asked : 0);
   const parts: Partial<Record<FilterName, number>> = {
     capacity: Math.max(
       lacking(cpuMicros, freeCpuMicros(state)),
       lacking(memoryBytes, freeMemoryBytes(state)),
     ),
-    disk: lacking(diskBytes, freeDiskBytes(state) ?? 0),
+    disk: lacking(diskBytes, freeDiskBytes(state, request) ?? 0),
   };
   return filters.reduce((sum, filter) => sum + (parts[filter] ?? 1), 0);
 }

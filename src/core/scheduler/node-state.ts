@@ -1,6 +1,7 @@
 import type { NodeName } from '../model/ids.ts';
 import type { NodeLiveness, NodeRecord } from '../model/node.ts';
 import { type Amounts, amountsOf, NOTHING } from './amounts.ts';
+import type { PlacementRequest } from './request.ts';
 
 /** What placement reads of a node: its record, its liveness, and whether its agent has a session now. */
 export interface ClusterNode {
@@ -50,13 +51,18 @@ export function freeMemoryBytes(state: Usage): number {
   return Math.max(0, state.capacity.memoryBytes - state.usedMemoryBytes);
 }
 
-/** Undefined: its agent does not say, since it is older or its engine's disk is on another machine. */
-export function freeDiskBytes({
-  node,
-  usedDiskBytes,
-}: Pick<NodeState, 'node' | 'usedDiskBytes'>): number | undefined {
-  const room = node.record.disk?.roomBytes;
-  return room === undefined ? undefined : Math.max(0, room - usedDiskBytes);
+/**
+ * Undefined: its agent does not say, since it is older or its engine's disk is on another machine. What has to be where its volume is goes
+ * by the size of the disk, as by that of memory: that somebody else filled it meanwhile does not keep a database down.
+ */
+export function freeDiskBytes(
+  { name, node, usedDiskBytes }: Pick<NodeState, 'name' | 'node' | 'usedDiskBytes'>,
+  { volumes = [] }: Pick<PlacementRequest, 'volumes'>,
+): number | undefined {
+  const { disk } = node.record;
+  if (disk === undefined) return undefined;
+  const isBound = volumes.some(({ nodes }) => nodes.includes(name));
+  return Math.max(0, (isBound ? disk.totalBytes : disk.roomBytes) - usedDiskBytes);
 }
 
 /**

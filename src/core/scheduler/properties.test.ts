@@ -315,6 +315,8 @@ function brokenLimits(
   node: ClusterNode | undefined,
   before: readonly PlacedInstance[],
   newest: PlacedInstance,
+  /** It has to be where its volume is. */
+  isBound: boolean,
 ): readonly string[] {
   if (node === undefined) return ['placed on a node that is not there'];
   const all = [...before, newest];
@@ -324,6 +326,7 @@ function brokenLimits(
   const memory = (list: readonly PlacedInstance[]): number => sum(list.map((one) => one.amounts.memoryBytes));
   const disk = (list: readonly PlacedInstance[]): number => sum(list.map((one) => one.amounts.diskBytes));
   const { capacity, name, tenantId } = node.record;
+  const { totalBytes = -1, roomBytes = -1 } = node.record.disk ?? {};
   const { quota } = made;
   const { amounts, antiAffinity = [], hostPorts = [] } = newest;
   const broken: readonly (readonly [string, boolean])[] = [
@@ -331,7 +334,7 @@ function brokenLimits(
     ['control-plane node', name === made.controlPlane],
     ['cpu', amounts.cpuMicros > 0 && cpu(here) > capacity.cpu * 1e6],
     ['memory', amounts.memoryBytes > 0 && memory(here) > capacity.memoryBytes],
-    ['disk', amounts.diskBytes > 0 && disk(here) > (node.record.disk?.roomBytes ?? -1)],
+    ['disk', amounts.diskBytes > 0 && disk(here) > (isBound ? totalBytes : roomBytes)],
     ['container quota', all.length > (quota.containers ?? Infinity)],
     ['cpu quota', cpu(all) > (quota.cpu ?? Infinity) * 1e6],
     ['memory quota', memory(all) > (quota.memoryBytes ?? Infinity)],
@@ -388,6 +391,7 @@ describe('a placement', () => {
           nodes.get(chosen.node),
           [...placed.values()],
           instanceOf(id, chosen.node, request),
+          request.volumes !== undefined,
         );
         if (broken.length > 0) expect(broken).toEqual([]);
         return chosen.node;

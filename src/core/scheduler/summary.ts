@@ -85,9 +85,9 @@ const CAUSES: Readonly<Record<FilterName, (asked: Asked) => readonly Cause[]>> =
         : []),
     ];
   },
-  disk: ({ request: { amounts }, state }) => {
-    const what = `${formatBytes(amounts.diskBytes)} of disk`;
-    const free = freeDiskBytes(state);
+  disk: ({ request, state }) => {
+    const what = `${formatBytes(request.amounts.diskBytes)} of disk`;
+    const free = freeDiskBytes(state, request);
     return free === undefined
       ? [{ what, one: 'does not say what it has', many: 'do not say what they have' }]
       : [short(what, state, free, formatBytes(free))];

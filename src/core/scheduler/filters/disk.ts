@@ -1,6 +1,7 @@
 import { formatBytes } from '../../model/quantity.ts';
 import { bytesApart } from '../amounts.ts';
 import { freeDiskBytes, type NodeState } from '../node-state.ts';
+import type { PlacementRequest } from '../request.ts';
 import type { Filter } from './filter.ts';
 
 /** Room on the engine's disk that nobody else was promised. A machine that does not say how much it has is not taken for one that has enough. */
@@ -8,12 +9,13 @@ export const disk: Filter = {
   name: 'disk',
   scope: 'amounts',
   steady: false,
-  admits: (state, { amounts }) =>
-    amounts.diskBytes === 0 || amounts.diskBytes <= (freeDiskBytes(state) ?? -1),
+  admits: (state, request) =>
+    request.amounts.diskBytes === 0 || request.amounts.diskBytes <= (freeDiskBytes(state, request) ?? -1),
   required: ({ amounts }) => (amounts.diskBytes === 0 ? 'none' : formatBytes(amounts.diskBytes)),
   reported,
-  refusal: (state, { amounts }) => {
-    const free = freeDiskBytes(state);
+  refusal: (state, request) => {
+    const { amounts } = request;
+    const free = freeDiskBytes(state, request);
     if (free === undefined)
       return {
         code: 'disk_unknown',
@@ -24,8 +26,8 @@ export const disk: Filter = {
   },
 };
 
-function reported(state: NodeState): string {
-  const free = freeDiskBytes(state);
+function reported(state: NodeState, request: PlacementRequest): string {
+  const free = freeDiskBytes(state, request);
   return free === undefined ? 'not stated' : `${formatBytes(free)} free of ${sizeOf(state)}`;
 }
 

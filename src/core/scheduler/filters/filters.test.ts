@@ -369,6 +369,19 @@ const TABLE: Readonly<Record<FilterName, readonly Case[]>> = {
       refused: { code: 'disk_unknown', says: ['needs 1 GiB of disk', 'upgrade the agent'] },
     },
     {
+      it: 'takes what has to be where its volume is by the size of the disk, whoever filled it meanwhile',
+      node: { disk: { totalBytes: 10 * GI, roomBytes: GI } },
+      placed: [instanceSample('i1', 'n1', { deployment: 'db', diskBytes: 5 * GI })],
+      request: { diskBytes: 5 * GI, volumes: [{ volume: 'data', access: 'write', nodes: [name('n1')] }] },
+    },
+    {
+      it: 'refuses such a one what others were promised',
+      node: { disk: { totalBytes: 10 * GI, roomBytes: 9 * GI } },
+      placed: [instanceSample('i1', 'n1', { deployment: 'db', diskBytes: 6 * GI })],
+      request: { diskBytes: 5 * GI, volumes: [{ volume: 'data', access: 'write', nodes: [name('n1')] }] },
+      refused: { code: 'disk_short', says: ['needs 5 GiB of disk, 4 GiB free of 10 GiB'] },
+    },
+    {
       it: 'has nothing left where more was promised than there is now',
       node: { disk: { totalBytes: 10 * GI, roomBytes: 2 * GI } },
       placed: [instanceSample('i1', 'n1', { deployment: 'db', diskBytes: 5 * GI })],
