@@ -6,7 +6,6 @@ import type { Store } from '../../store/store.ts';
 import type { PlacedInstances } from '../assignments/placed-instances.ts';
 import type { KeyedRate } from '../sessions/keyed-rate.ts';
 import type { AgentSession } from '../sessions/session.ts';
-import { expectSession } from '../sessions/session-guard.ts';
 
 /** Of each kind in the details of an event; the message has all of them counted. */
 const MOST_NAMED = 50;
@@ -67,7 +66,7 @@ export class NodeNews {
   take(session: AgentSession, { offline, cleaned = [] }: Report): void {
     const { events } = this.#options;
     if (offline !== undefined && events.take(`${session.key}/offline`))
-      this.#publish(session, this.#ranOffline(session, offline));
+      this.#publish(session, this.#ranOffline(session, offline), () => undefined);
     const news = cleaned.filter(({ images }) => images.length > 0);
     if (news.length === 0) return;
     this.#hold(session, news);
@@ -88,10 +87,16 @@ export class NodeNews {
 
   #tellHeld(): void {
     for (const [key, { session, cleaned }] of this.#held) {
-      while (cleaned.length > 0 && this.#options.events.take(`${key}/cleaned`))
-        this.#publish(session, cleaningEvent(session, joined(cleaned)));
+      while (cleaned.length > 0 && this.#options.events.take(`${key}/cleaned`)) {
+        const news = joined(cleaned);
+        this.#publish(session, cleaningEvent(session, news), () => this.#hold(session, [news]));
+      }
       if (cleaned.length === 0) this.#held.delete(key);
     }
+    this.#tellLater();
+  }
+
+  #tellLater(): void {
     if (this.#held.size === 0 || this.#isWaiting) return;
     this.#isWaiting = true;
     setTimeout(() => {
@@ -100,16 +105,26 @@ export class NodeNews {
     }, HELD_MS).unref();
   }
 
-  #publish(session: AgentSession, event: PublishedEvent): void {
+  /**
+   * Of what is over: it stays true when the agent has another session by now, with whichever control plane. Guarded by the tenant: of one
+   * that is erased nothing may be stored any more.
+   */
+  #publish({ identity: { tenantId, node } }: AgentSession, event: PublishedEvent, onFault: () => void): void {
     const { store, journal, log } = this.#options;
-    const { tenantId, node } = session.identity;
+    const owner = store.getGlobal('tenants', tenantId);
+    if (owner === undefined) return;
     const tenant = store.forTenant(tenantId);
-    const transaction = expectSession(tenant, session.identity, tenant.transaction());
-    if (transaction === undefined) return;
+    const transaction = tenant.transaction().expectGlobal('tenants', tenantId, owner);
     journal.event(transaction, tenantId, event);
-    tenant
-      .commit(transaction)
-      .catch((error: unknown) => log.warn({ err: error, node }, 'an event could not be stored'));
+    const stored = tenant.commit(transaction).catch((error: unknown) => {
+      log.warn({ err: error, node }, 'an event could not be stored');
+      return undefined;
+    });
+    void stored.then((result) => {
+      if (result?.ok === true) return;
+      onFault();
+      this.#tellLater();
+    });
   }
 
   #ranOffline(session: AgentSession, offline: NonNullable<Report['offline']>): PublishedEvent {
