@@ -42,9 +42,10 @@ const told = async () =>
     ({ record: { kind, subject } }) => `${kind} ${subject.kind}/${subject.name}`,
   );
 
+const EXPIRING = 'certificate.expiring ControlPlane/berlin';
+const RENEWED = 'certificate.renewed ControlPlane/berlin';
+
 it('tells once that the certificate of the control plane ends, and once that it was renewed', async () => {
-  const EXPIRING = 'certificate.expiring ControlPlane/berlin';
-  const RENEWED = 'certificate.renewed ControlPlane/berlin';
   file = LATER;
   const first = started();
   await first.look();
@@ -61,4 +62,18 @@ it('tells once that the certificate of the control plane ends, and once that it 
   await started().look();
   await first.look();
   expect(await told()).toEqual([EXPIRING, RENEWED]);
+});
+
+it('tells that it was renewed also when the journal has forgotten that it was to end', async () => {
+  file = SOON;
+  const own = started();
+  await own.look();
+  const tenant = store.forTenant(PLATFORM);
+  for (const { id } of (await tenant.rangeCold('events')).entries)
+    await tenant.commit(tenant.transaction().deleteCold('events', id));
+  await own.look();
+  expect(await told()).toEqual([]);
+  file = LATER;
+  for (const _look of [1, 2]) await own.look();
+  expect(await told()).toEqual([RENEWED]);
 });

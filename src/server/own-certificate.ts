@@ -58,13 +58,15 @@ export class OwnCertificate {
     const end = certificateEnd(read);
     if (platform === undefined || end === undefined) return;
     const tenant = store.forTenant(platform);
-    if (!this.#isRead) this.#told = await this.#lastTold(tenant);
+    if (!this.#isRead) this.#told = endTold(await this.#newest(tenant));
     this.#isRead = true;
     const isExpiring = end.getTime() - clock.now().getTime() < EXPIRING_MS;
     const next = isExpiring ? end.toISOString() : undefined;
     if (next === this.#told) return;
-    // Another one of this name may have told it meanwhile.
-    if (next !== (await this.#lastTold(tenant))) await this.#tell(tenant, isExpiring, end.toISOString());
+    // Another one of this name may have told it meanwhile; what the journal has forgotten, this process has not.
+    const newest = await this.#newest(tenant);
+    const told = newest === undefined ? this.#told : endTold(newest);
+    if (next !== told) await this.#tell(tenant, isExpiring, end.toISOString());
     this.#told = next;
   }
 
@@ -83,8 +85,8 @@ export class OwnCertificate {
     if (!result.ok) throw new Error('the store did not take the event');
   }
 
-  /** Of the newest event about it. */
-  async #lastTold(tenant: TenantStore): Promise<string | undefined> {
+  /** The newest event about it. */
+  async #newest(tenant: TenantStore): Promise<EventRecord | undefined> {
     let after: string | undefined;
     let newest: EventRecord | undefined;
     do {
@@ -95,7 +97,7 @@ export class OwnCertificate {
       newest = entries.findLast(({ record }) => this.#isAbout(record))?.record ?? newest;
       after = entries.length === SLICE ? entries.at(-1)?.id : undefined;
     } while (after !== undefined);
-    return newest?.kind === EXPIRING ? String(newest.details['notAfter']) : undefined;
+    return newest;
   }
 
   #isAbout({ kind, subject }: EventRecord): boolean {
@@ -104,6 +106,11 @@ export class OwnCertificate {
       (kind === EXPIRING || kind === RENEWED) && subject.kind === 'ControlPlane' && subject.name === nodeName
     );
   }
+}
+
+/** When the certificate ends of which that event tells; undefined: it tells of none that ends soon. */
+function endTold(event: EventRecord | undefined): string | undefined {
+  return event?.kind === EXPIRING ? String(event.details['notAfter']) : undefined;
 }
 
 /** Undefined while the file cannot be read: it is being replaced, or another part says so. */
