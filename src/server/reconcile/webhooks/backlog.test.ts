@@ -66,6 +66,32 @@ describe('the backlog of a webhook', () => {
     await close();
   });
 
+  it.each(['before', 'while'] as const)(
+    'reads little more where control planes have other times, of events that came %s it was read',
+    async (when) => {
+      const { counted, write, reads, close } = await journal();
+      const backlog = new Backlog(() => true);
+      const expected: string[] = [];
+      if (when === 'while') await backlog.read(counted, FROM, 'here');
+      for (let at = 0; at < 1000; at += 10) {
+        const numbers = Array.from({ length: 10 }, (_, one) => at + one);
+        const ids = [...numbers.map(named), ...numbers.map((one) => named(500_000 + one))];
+        const events = await write(ids);
+        expected.push(...ids);
+        backlog.arrive(events[0]?.revision ?? 0, events);
+      }
+      const sent: string[] = [];
+      while (sent.length < expected.length) {
+        if (!backlog.isRead) await backlog.read(counted, FROM, 'here');
+        sent.push(backlog.first?.id ?? '');
+        backlog.drop(1);
+      }
+      expect(sent).toEqual(expected);
+      expect(reads()).toBeLessThan(8 * expected.length);
+      await close();
+    },
+  );
+
   it('has the order of commits, whatever the ids are, and what comes meanwhile', async () => {
     const commits = fc.array(fc.uniqueArray(fc.nat(9999), { minLength: 1, maxLength: 60 }), {
       maxLength: 12,

@@ -200,39 +200,77 @@ export class Backlog {
 
   /** The next ones, from where they lie. */
   async #fill(tenant: TenantStore, upTo: number): Promise<void> {
-    let found: readonly JournalEvent[] = [];
+    let found: JournalEvent[] = [];
+    const firstOf = (events: JournalEvent[]): JournalEvent[] =>
+      events.sort((a, b) => this.#compare(a, b)).slice(0, HELD);
+    const waiting = new Set<string>();
+    const read: Place[][] = [];
     for (;;) {
       const [next] = this.#stretches;
       const held = found[HELD - 1];
       if (next === undefined || (held !== undefined && this.#compare(held, next.first) < 0)) break;
-      this.#stretches.shift();
-      const known = new Set(found.map(({ id }) => id));
-      const more = (await this.#between(tenant, upTo, next)).filter(({ id }) => !known.has(id));
-      found = [...found, ...more].sort((a, b) => this.#compare(a, b));
+      const here: Place[] = [];
+      for await (const event of this.#between(tenant, upTo, next)) {
+        const { id, revision } = event;
+        if (waiting.has(id)) continue;
+        waiting.add(id);
+        here.push({ id, revision });
+        found.push(event);
+        if (found.length > HELD + SLICE) found = firstOf(found);
+      }
+      found = firstOf(found);
+      read.push(here);
+      this.#stretches = this.#stretches.flatMap((other) => beside(other, next));
     }
-    const left = this.#stretchOf(found.slice(HELD));
-    if (left !== undefined)
-      this.#stretches = [left, ...this.#stretches].sort((a, b) => this.#compare(a.first, b.first));
-    this.#queue = found.slice(0, HELD);
+    for (const { id } of found) waiting.delete(id);
+    // Each by itself: what lies far apart, by clocks that differ, would be read with everything between.
+    for (const here of read)
+      this.#stretches.push(...this.#stretchesOf(here.filter(({ id }) => waiting.has(id))));
+    this.#stretches.sort((a, b) => this.#compare(a.first, b.first));
+    this.#queue = found;
     this.#last = this.#queue.at(-1) ?? this.#last;
     // What the journal lost meanwhile is waited for no longer.
     if (this.#stretches.length === 0) this.#pending = this.#queue.length;
   }
 
-  async #between(tenant: TenantStore, upTo: number, { from, to }: Stretch): Promise<readonly JournalEvent[]> {
-    const found: JournalEvent[] = [];
-    const take = (id: string, revision: number, record: EventRecord): void => {
-      const event = { id, revision, record };
-      const isNew = this.#last === undefined || this.#compare(this.#last, event) < 0;
-      if (isNew && revision <= upTo && this.#wants(record)) found.push(event);
-    };
-    const first = await tenant.getCold('events', from);
-    if (first !== undefined) take(first.id, first.createRevision, first.record);
-    for (let after = from; after < to; ) {
-      const { entries } = await tenant.rangeCold('events', '', { limit: SLICE, after });
-      for (const { id, createRevision, record } of entries) if (id <= to) take(id, createRevision, record);
-      after = (entries.length === SLICE ? entries.at(-1)?.id : undefined) ?? to;
+  /** Of events in the order of their ids. */
+  #stretchesOf(events: readonly Place[]): readonly Stretch[] {
+    const all: Stretch[] = [];
+    for (let at = 0; at < events.length; at += SLICE) {
+      const stretch = this.#stretchOf(events.slice(at, at + SLICE));
+      if (stretch !== undefined) all.push(stretch);
     }
-    return found;
+    return all;
   }
+
+  async *#between(
+    tenant: TenantStore,
+    upTo: number,
+    { from, to }: Stretch,
+  ): AsyncGenerator<JournalEvent, void, undefined> {
+    const isNext = (event: JournalEvent): boolean =>
+      (this.#last === undefined || this.#compare(this.#last, event) < 0) &&
+      event.revision <= upTo &&
+      this.#wants(event.record);
+    const first = await tenant.getCold('events', from);
+    let entries = first === undefined ? [] : [first];
+    for (let after: string | undefined = from; ; ) {
+      for (const { id, createRevision, record } of entries) {
+        const event = { id, revision: createRevision, record };
+        if (id <= to && isNext(event)) yield event;
+      }
+      if (after === undefined || after >= to) return;
+      ({ entries } = await tenant.rangeCold('events', '', { limit: SLICE, after }));
+      after = entries.length === SLICE ? entries.at(-1)?.id : undefined;
+    }
+  }
+}
+
+/** What is left of a stretch when everything of another one was read, which may lie across it. */
+function beside(stretch: Stretch, { from, to }: Stretch): readonly Stretch[] {
+  if (stretch.to < from || stretch.from > to) return [stretch];
+  if (stretch.from < from && stretch.to > to) return [stretch];
+  if (stretch.from < from) return [{ ...stretch, to: from }];
+  if (stretch.to > to) return [{ ...stretch, from: to }];
+  return [];
 }
