@@ -27,6 +27,7 @@ Commands (berth server COMMAND --help):
   migrate              Copy the store from SQLite to etcd, or back, and prove that nothing differs
   logs                 Print its log, over the API, from anywhere (berth server logs --help)
   rescue               Make a platform administrator's token on this machine, when none is left
+  health               Ask the control plane on this machine whether it is ready
 
 On first start the platform's tenant and one administrator token are made: from BERTH_BOOTSTRAP_TOKEN when set
 (32 characters or more), else written to <data-dir>/admin-token, readable by its owner only.

@@ -23,6 +23,8 @@ import { ensurePackages } from '../support/harness/packages.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const UNITS = join(ROOT, 'packaging/systemd');
+/** What the image says that it was made from. */
+const REVISION = 'a'.repeat(40);
 
 const folder = mkdtempSync(join(tmpdir(), 'berth-pack-'));
 // One network of a machine's own: other tests have it here.
@@ -266,6 +268,9 @@ describe('the image of the control plane', () => {
     const id = docker(
       'run',
       '--detach',
+      // The image's is every 30 s.
+      '--health-interval',
+      '1s',
       '--volume',
       'berth-data:/var/lib/berth',
       '--publish',
@@ -290,19 +295,44 @@ describe('the image of the control plane', () => {
     mkdirSync(join(context, 'data/keys'), { recursive: true });
     execFileSync('cp', ['-al', installed.prefix, join(context, 'opt/berth')]);
     const file = join(ROOT, 'packaging/Containerfile');
+    const { version, description, license } = JSON.parse(
+      readFileSync(join(ROOT, 'package.json'), 'utf8'),
+    ) as Record<string, string>;
     docker(
       'build',
       '--file',
       file,
       '--build-arg',
       'BASE=berth.test/base:1',
+      '--build-arg',
+      `VERSION=${version}`,
+      '--build-arg',
+      `REVISION=${REVISION}`,
       '--tag',
       'berth.test/berth:1',
       context,
     );
+    expect(
+      JSON.parse(docker('inspect', '--format', '{{json .Config.Labels}}', 'berth.test/berth:1')),
+    ).toEqual({
+      'org.opencontainers.image.title': 'Berth',
+      'org.opencontainers.image.description': description,
+      'org.opencontainers.image.licenses': license,
+      'org.opencontainers.image.version': version,
+      'org.opencontainers.image.revision': REVISION,
+    });
 
     const first = await run();
     expect(docker('exec', first.id, 'id', '-u')).toBe('10001');
+    await eventually(
+      'the engine calls it healthy',
+      () => docker('inspect', '--format', '{{json .State.Health}}', first.id),
+      (health) => health.includes('"Status":"healthy"'),
+    );
+    // The same where nobody listens.
+    expect(() =>
+      docker('exec', '--env', 'BERTH_LISTEN=:7699', first.id, 'berth', 'server', 'health'),
+    ).toThrow(/no answer at http:\/\/127\.0\.0\.1:7699\/readyz/);
     expect(docker('exec', first.id, 'sh', '-c', 'tr "\\0" " " < /proc/1/cmdline')).toContain(
       '/dist/server/main.js',
     );

@@ -227,6 +227,8 @@ describe('a backup of a control plane', () => {
     [['migrate'], '--to-config FILE is missing'],
     [['rescue', 'me'], 'no word is expected'],
     [['rescue', '--data-dir', '/nowhere'], 'there is no /nowhere/keys/token.key'],
+    [['health', 'now'], 'no word is expected'],
+    [['health', '--listen', 'here'], 'listen must be host:port'],
   ])('berth server %j says what is wrong', async ([name = '', ...words], text) => {
     const ended = await type(name, ...words);
     expect(ended).toMatchObject({ status: STATUS.usage, out: '' });

@@ -6,6 +6,7 @@ import { placeName } from '../store/whole-store.ts';
 import { type BackupMade, type BackupOrder, keepNewest, makeBackup } from './backup.ts';
 import { amount, contentsText } from './digest.ts';
 import { RecoveryError, STATUS_MEANINGS } from './failure.ts';
+import { askReady } from './health.ts';
 import { migrateStore } from './migrate.ts';
 import { readPassphrase } from './passphrase.ts';
 import { rescue } from './rescue.ts';
@@ -188,6 +189,11 @@ async function rescueToken(words: Words, input: CommandInput): Promise<void> {
   input.say(`next: berth login with it, make one that lasts (berth token create), and revoke ${id}`);
 }
 
+async function health(words: Words, input: CommandInput): Promise<void> {
+  requireNoFiles(words.files);
+  input.say(`${await askReady(configOf(words, input), input.signal)}: ready`);
+}
+
 export const RECOVERY_COMMANDS: Readonly<Record<string, RecoveryCommand>> = {
   backup: {
     usage: 'berth server backup --to FILE|FOLDER/ [flags] [settings]',
@@ -242,6 +248,13 @@ export const RECOVERY_COMMANDS: Readonly<Record<string, RecoveryCommand>> = {
       'It is good for 24 hours and is in the audit. With the embedded store the control plane is stopped meanwhile.',
     run: rescueToken,
   },
+  health: {
+    usage: 'berth server health [settings]',
+    about: 'Ask the control plane on this machine whether it is ready',
+    flags: [],
+    details: 'It asks /readyz where the settings say that it listens. The image has it as its health check.',
+    run: health,
+  },
 };
 
 export function recoveryHelp({ usage, about, flags, details }: RecoveryCommand): string {
@@ -252,10 +265,7 @@ export function recoveryHelp({ usage, about, flags, details }: RecoveryCommand):
 ${about}.
 ${details}
 
-Flags:
-${rows.join('\n')}
-
-Settings are those of berth server, from berth.yaml, BERTH_* variables or flags; --data-dir and --config name the control plane.
+${rows.length === 0 ? '' : `Flags:\n${rows.join('\n')}\n\n`}Settings are those of berth server, from berth.yaml, BERTH_* variables or flags; --data-dir and --config name the control plane.
 
 Exit status:
 ${statuses.join('\n')}
