@@ -2,21 +2,14 @@ import { Failure } from '../failure.ts';
 import type { Progress } from '../progress.ts';
 import { type EngineSocket, findEngine } from './engine-socket.ts';
 import type { Workspace } from './workspace.ts';
-import {
-  BUSYBOX,
-  DOCKERD,
-  find,
-  hasApt,
-  install,
-  IP,
-  isRoot,
-  type Program,
-  REGISTRY,
-  unpack,
-} from './programs.ts';
+import { lacking, packageName } from './advice.ts';
+import { BUSYBOX, DOCKERD, find, install, IP, isRoot, type Program, REGISTRY, unpack } from './programs.ts';
+import { systemOf } from './system.ts';
 
 export interface EngineChoice {
   readonly sample: boolean;
+  /** A registry for it is there already. */
+  readonly hasRegistry: boolean;
   /** A socket that was named; no other engine is taken in its place. */
   readonly engine: string | undefined;
   /** An engine of its own, although another one runs. */
@@ -32,6 +25,9 @@ export async function meetPrerequisites(
   progress: Progress,
   signal: AbortSignal,
 ): Promise<EngineSocket | undefined> {
+  const system = systemOf();
+  const lack = { system, isRoot: isRoot(), command: choice.command };
+  if (system.family === 'macos') throw lacking({ ...lack, missing: [], noEngine: true });
   const running = choice.ownEngine ? undefined : await findEngine(choice.engine, environment);
   if (running === undefined && choice.engine !== undefined) {
     throw new Failure(`no engine answers at ${choice.engine}`, {
@@ -40,21 +36,16 @@ export async function meetPrerequisites(
   }
   const needed = [
     ...(running === undefined ? [DOCKERD, IP] : []),
-    ...(choice.sample ? [REGISTRY, BUSYBOX] : []),
+    ...(choice.sample && !choice.hasRegistry ? [REGISTRY] : []),
+    ...(choice.sample ? [BUSYBOX] : []),
   ];
   const missing = needed.filter((program) => find(program, workspace) === undefined);
-  if (running === undefined && !isRoot()) throw needsRoot(missing, choice);
+  const noEngine = running === undefined;
+  if (noEngine && !lack.isRoot) throw lacking({ ...lack, missing, noEngine });
   if (missing.length === 0) return running;
   progress.line('Not on this machine yet:');
-  for (const program of missing) progress.line(`  ${program.package.padEnd(16)} ${program.why}`);
-  if (!hasApt()) {
-    throw new Failure('there is no apt-get to get them with', {
-      advice: [
-        `Install them by hand: ${missing.map((program) => program.package).join(', ')}`,
-        'With a running Docker or Podman, only those that the sample needs are needed; without --quickstart, none.',
-      ],
-    });
-  }
+  for (const program of missing) progress.line(`  ${packageName(program, system).padEnd(16)} ${program.why}`);
+  if (!system.hasApt) throw lacking({ ...lack, missing, noEngine });
   return running === undefined
     ? installAll(missing, choice, environment, progress, signal)
     : unpackAll(workspace, missing, running, progress, signal);
@@ -102,23 +93,4 @@ async function unpackAll(
   }
   step.done();
   return running;
-}
-
-function needsRoot(missing: readonly Program[], choice: EngineChoice): Failure {
-  const packages = missing.map((program) => program.package);
-  const installing =
-    packages.length === 0 ? [] : [`  sudo apt-get update && sudo apt-get install -y ${packages.join(' ')}`];
-  return new Failure('no container engine runs here, and starting one needs root', {
-    advice: [
-      'Either let this command do it:',
-      `  sudo ${choice.command}`,
-      'or start an engine that you may use, and run it again:',
-      ...installing,
-      '  sudo systemctl start docker && sudo usermod -aG docker "$USER" && newgrp docker',
-      `  ${choice.command}`,
-      'or use Podman without root:',
-      '  sudo apt-get install -y podman && systemctl --user start podman.socket',
-      `  ${choice.command}`,
-    ],
-  });
 }

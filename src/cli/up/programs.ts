@@ -40,7 +40,8 @@ export const REGISTRY: Program = {
 };
 export const BUSYBOX: Program = {
   package: 'busybox-static',
-  paths: ['/bin/busybox', '/usr/bin/busybox'],
+  // Alpine has one that needs its C library, too; Fedora keeps it where root looks.
+  paths: ['/bin/busybox', '/usr/bin/busybox', '/bin/busybox.static', '/usr/sbin/busybox'],
   why: 'is what the sample image is made of',
   unpackable: true,
   suits: isStatic,
@@ -103,10 +104,6 @@ function apt(args: readonly string[], signal: AbortSignal, cwd?: string): Promis
     ...(cwd === undefined ? {} : { cwd }),
     env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
   });
-}
-
-export function hasApt(): boolean {
-  return existsSync('/usr/bin/apt-get');
 }
 
 function listsAreThere(): boolean {

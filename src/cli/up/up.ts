@@ -172,6 +172,7 @@ async function startEngine(
   const signal = session.interrupted;
   const wish = {
     sample: settings.quickstart,
+    hasRegistry: typeof settings.registry === 'string',
     engine: settings.engine,
     ownEngine: settings.ownEngine,
     command: `${program()} up${settings.quickstart ? ' --quickstart' : ''}`,

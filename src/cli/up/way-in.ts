@@ -4,8 +4,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { messageOf } from '../../core/model/values.ts';
 import type { Progress } from '../progress.ts';
 import { choosePort } from './ports.ts';
-import { CADDY, find, hasApt, install, isRoot, NFT, WG } from './programs.ts';
+import { CADDY, find, install, isRoot, NFT, WG } from './programs.ts';
 import { SAMPLE_MARK } from './sample-image.ts';
+import { systemOf } from './system.ts';
 import { readState, type Workspace, writeState } from './workspace.ts';
 
 /** Browsers look for such names on their own machine. */
@@ -40,7 +41,7 @@ export async function chooseWayIn(
   if (mesh === 'off') return undefined;
   const missing = () => [CADDY, WG, NFT].filter((program) => find(program, workspace) === undefined);
   // Its package begins to serve port 80 where services are started on installation.
-  const isQuiet = isRoot() && hasApt() && !existsSync('/run/systemd/system');
+  const isQuiet = isRoot() && systemOf().hasApt && !existsSync('/run/systemd/system');
   if (missing().length > 0 && mayInstall && isQuiet)
     await install(missing(), signal).catch((error: unknown) => {
       if (signal.aborted) throw error;
