@@ -42,7 +42,11 @@ function main(): void {
     if (isArchitecture(name)) return name;
     throw new Error(`--architecture ${name}: expected one of ${Object.keys(ARCHITECTURES).join(', ')}`);
   });
-  const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string };
+  const { version: ours } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+    version: string;
+  };
+  // 0.2.0-rc.1 comes before 0.2.0; to Debian only with a tilde.
+  const version = ours.replace('-', '~');
   const work = mkdtempSync(join(tmpdir(), 'berth-deb-'));
   try {
     mkdirSync(folder, { recursive: true });

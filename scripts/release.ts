@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util';
 import { ROOT, runTool } from './run.ts';
 
 const UNRELEASED = '## Unreleased\n';
+const ARCHITECTURES = ['amd64', 'arm64'];
 const VERSION = /^\d+\.\d+\.\d+(?:-[0-9a-z.]+)?$/;
 
 class Refusal extends Error {}
@@ -37,7 +38,8 @@ function later(version: string, than: string): boolean {
 
 function checksums(folder: string): string {
   const lines = readdirSync(folder)
-    .filter((name) => name.endsWith('.tgz'))
+    .filter((name) => name.endsWith('.tgz') || name.endsWith('.deb'))
+    .toSorted()
     .map(
       (name) =>
         `${createHash('sha256')
@@ -48,8 +50,8 @@ function checksums(folder: string): string {
 }
 
 /**
- * `npm run release -- VERSION --to FOLDER [--dry-run]`: version, changelog, commit and tag, then the package with its checksum in a folder outside the repository. Nothing is
- * pushed. A dry run makes the package of the tree as it is and changes nothing in it.
+ * `npm run release -- VERSION --to FOLDER [--dry-run]`: version, changelog, commit and tag, then the package and, made of it, those for Debian, with their checksums, in a folder
+ * outside the repository. Nothing is pushed. A dry run makes the packages of the tree as it is and changes nothing in it.
  */
 function main(): void {
   const { values, positionals } = parseArgs({
@@ -67,6 +69,8 @@ function main(): void {
     throw new Refusal(`--to ${to}: expected a folder outside the repository`);
   const dirty = git('status', '--porcelain');
   if (dirty !== '') throw new Refusal(`the tree has changes that are not committed:\n${dirty}`);
+  if (spawnSync('dpkg-deb', ['--version']).status !== 0)
+    throw new Refusal('dpkg-deb is missing, which makes the packages for Debian: install the package dpkg');
   const tag = `v${version}`;
   if (git('tag', '--list', tag) !== '') throw new Refusal(`the tag ${tag} exists already`);
   const file = (name: string): string => readFileSync(join(ROOT, name), 'utf8');
@@ -79,7 +83,7 @@ function main(): void {
     'package-lock.json': versioned(file('package-lock.json'), version, 2),
   };
   if (isDry)
-    process.stdout.write(`dry run: ${tag} would be commit and tag; the package is made of what is there\n`);
+    process.stdout.write(`dry run: ${tag} would be commit and tag; the packages are made of what is there\n`);
   else {
     for (const [name, text] of Object.entries(changes)) writeFileSync(join(ROOT, name), text);
     git('commit', '--quiet', '--all', '--message', `release: ${version}`);
@@ -87,8 +91,12 @@ function main(): void {
   }
   mkdirSync(folder, { recursive: true });
   if (runTool('node', ['scripts/pack.ts', folder]) !== 0) throw new Refusal('the package could not be made');
+  const tarball = join(folder, `berth-${isDry ? current : version}.tgz`);
+  const both = ARCHITECTURES.flatMap((architecture) => ['--architecture', architecture]);
+  if (runTool('node', ['scripts/deb.ts', folder, '--package', tarball, ...both]) !== 0)
+    throw new Refusal('the packages for Debian could not be made');
   writeFileSync(join(folder, 'SHA256SUMS'), checksums(folder));
-  process.stdout.write(`${folder}: the package and SHA256SUMS (sha256sum --check SHA256SUMS)\n`);
+  process.stdout.write(`${folder}: the packages and SHA256SUMS (sha256sum --check SHA256SUMS)\n`);
   if (!isDry) process.stdout.write(`next: git push origin HEAD ${tag}\n`);
 }
 

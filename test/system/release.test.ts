@@ -18,8 +18,17 @@ const ROOT = join(import.meta.dirname, '../..');
 const folder = mkdtempSync(join(tmpdir(), 'berth-release-'));
 const copy = join(folder, 'repository');
 const out = join(folder, 'out');
-const PACK =
-  "import { writeFileSync } from 'node:fs';\nwriteFileSync(`${process.argv[2]}/berth.tgz`, 'a package');\n";
+const PACK = `import { readFileSync, writeFileSync } from 'node:fs';
+const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
+writeFileSync(\`\${process.argv[2]}/berth-\${version}.tgz\`, 'a package');
+`;
+/** Of the package that it is given, as the real one. */
+const DEB = `import { copyFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+const options = { package: { type: 'string' }, architecture: { type: 'string', multiple: true } };
+const { values, positionals } = parseArgs({ allowPositionals: true, options });
+for (const name of values.architecture) copyFileSync(values.package, \`\${positionals[0]}/berth_\${name}.deb\`);
+`;
 
 function git(...args: readonly string[]): string {
   const identity = ['-c', 'user.name=test', '-c', 'user.email=test@example.com'];
@@ -52,6 +61,7 @@ beforeAll(() => {
   ])
     cpSync(join(ROOT, file), join(copy, file));
   writeFileSync(join(copy, 'scripts/pack.ts'), PACK);
+  writeFileSync(join(copy, 'scripts/deb.ts'), DEB);
   writeFileSync(
     join(copy, 'CHANGELOG.md'),
     '# Changelog\n\n## Unreleased\n\n- something\n\n## 0.0.1\n\n- before\n',
@@ -89,9 +99,10 @@ describe('a release', () => {
     expect(release('0.9.0', '--to', out, '--dry-run')).toMatchObject({ status: 0 });
     expect([git('rev-parse', 'HEAD'), git('status', '--porcelain'), git('tag')]).toEqual([before, '', '']);
     expect(existsSync(join(out, 'SHA256SUMS'))).toBe(true);
+    rmSync(out, { recursive: true });
   });
 
-  it('is a version, a section of the changelog, a commit, a tag, a package and its checksum', () => {
+  it('is a version, a section of the changelog, a commit, a tag, packages and their checksums', () => {
     const { status, said } = release('0.9.0', '--to', out);
     expect(said).toContain('next: git push origin HEAD v0.9.0');
     expect(status).toBe(0);
@@ -107,7 +118,7 @@ describe('a release', () => {
       '2 insertions(+), 2 deletions(-)',
     );
     expect(execFileSync('sha256sum', ['--check', 'SHA256SUMS'], { cwd: out, encoding: 'utf8' })).toBe(
-      'berth.tgz: OK\n',
+      'berth-0.9.0.tgz: OK\nberth_amd64.deb: OK\nberth_arm64.deb: OK\n',
     );
     expect(release('0.9.0', '--to', out).said).toContain('the tag v0.9.0 exists already');
     expect(release('0.9.1', '--to', out).said).toContain('there is nothing to release');
