@@ -3,7 +3,6 @@ import { OUTPUT_FORMATS, type OutputFormat, type WholeFormat } from './command.t
 import type { OptionValues } from './option-values.ts';
 import { usage } from './failure.ts';
 import { EXPRESSION_FORMATS, expressionOf } from './formats/expression.ts';
-import { printable } from './style.ts';
 import { tableText } from './table.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -72,7 +71,7 @@ export async function printList<T>(
   now: number,
 ): Promise<void> {
   if (isWhole(format)) {
-    printText(terminal, await structuredText(format, records));
+    terminal.out(await structuredText(format, records));
     return;
   }
   switch (format) {
@@ -92,13 +91,8 @@ export async function printWhole(
   record: unknown,
 ): Promise<boolean> {
   if (!isWhole(format)) return false;
-  printText(terminal, await structuredText(format, record));
+  terminal.out(await structuredText(format, record));
   return true;
-}
-
-/** As it is for a program; for a terminal without what would steer it. */
-function printText(terminal: Terminal, text: string): void {
-  terminal.out(terminal.live ? printable(text) : text);
 }
 
 /** One record: whole for programs, as a row for people. */

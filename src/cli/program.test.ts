@@ -19,6 +19,8 @@ function session() {
     columns: 100,
     out: (text) => void written.push(text),
     err: (text) => void written.push(text),
+    clearScreen: () => undefined,
+    eraseLine: () => undefined,
     readInput: async () => '',
     ask: async () => '',
     askHidden: async () => '',

@@ -1,4 +1,5 @@
 import { clipped } from './display-width.ts';
+import { printable } from './style.ts';
 import type { Terminal } from './terminal.ts';
 
 /** One line per step, ticked with its time. */
@@ -14,16 +15,22 @@ export interface Progress {
   line(text: string): void;
 }
 
+type Drawn = Pick<Terminal, 'errStyle' | 'errLive' | 'columns' | 'err' | 'eraseLine'>;
+
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'] as const;
 const FRAME_MS = 80;
-const ERASE_LINE = '\r\u001B[2K';
 
 export function seconds(ms: number): string {
   return ms < 100 ? '' : ms < 10_000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.round(ms / 1000)} s`;
 }
 
+/** What stands in the line that is drawn again and again: only one line can be taken back. */
+function oneLine(text: string): string {
+  return printable(text).replaceAll(/\s+/g, ' ');
+}
+
 /** A spinner on a terminal, plain lines elsewhere: a log file gets no moving parts. */
-export function makeProgress(terminal: Terminal): Progress {
+export function makeProgress(terminal: Drawn): Progress {
   const { errStyle: style } = terminal;
   const line = (text: string): void => terminal.err(`${text}\n`);
   return {
@@ -36,7 +43,8 @@ export function makeProgress(terminal: Terminal): Progress {
       const draw = (): void => {
         frame += 1;
         const text = `${FRAMES[frame % FRAMES.length] ?? ''} ${label}${noted === '' ? '' : `: ${noted}`}`;
-        terminal.err(`${ERASE_LINE}${clipped(text, Math.max(20, terminal.columns - 1))}`);
+        terminal.eraseLine();
+        terminal.err(clipped(oneLine(text), Math.max(20, terminal.columns - 1)));
       };
       const timer = terminal.errLive ? setInterval(draw, FRAME_MS) : undefined;
       if (terminal.errLive) draw();
@@ -44,7 +52,7 @@ export function makeProgress(terminal: Terminal): Progress {
         if (ended) return;
         ended = true;
         clearInterval(timer);
-        if (terminal.errLive) terminal.err(ERASE_LINE);
+        if (terminal.errLive) terminal.eraseLine();
         const time = seconds(performance.now() - began);
         line(
           `${mark} ${label}${detail === '' ? '' : `: ${detail}`}${time === '' ? '' : ` ${style.dim(`(${time})`)}`}`,

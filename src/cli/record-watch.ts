@@ -30,9 +30,10 @@ async function* moments(session: Session, client: Client): AsyncGenerator<void> 
   const listen = async (): Promise<void> => {
     for await (const _event of client.events(onState)) wake.resolve();
   };
-  // Who may not read events is shown what changed a little later.
+  // Who may not read events is shown what changed a little later; whose token is revoked is told by the next look.
   void listen().catch(() => {
     everyMs = LEAST_MS;
+    wake.resolve();
   });
   for (;;) {
     const looked = performance.now();
@@ -51,16 +52,27 @@ async function* moments(session: Session, client: Client): AsyncGenerator<void> 
 interface Watched<T> {
   readonly listing: Listing<T>;
   readonly format: OutputFormat;
+  /** One record was named: expressions see it, and not a list. */
+  readonly isOne: boolean;
   readonly read: () => Promise<readonly T[]>;
+}
+
+/** A control plane that is in trouble is waited for; what is refused stays refused. */
+function isPassing(error: unknown): boolean {
+  if (error instanceof Refused) return error.status >= 500 || error.status === 429;
+  return error instanceof Failure && error.exitCode === EXIT.unreachable;
 }
 
 /** The first table whole, then each record that changed in what `-o wide` shows; ages do not count. */
 export async function watchRecords<T>(
   session: Session,
   client: Client,
-  { listing, format, read }: Watched<T>,
+  watched: Watched<T>,
 ): Promise<ExitCode> {
+  const { listing, format, read } = watched;
+  const { terminal } = session;
   const seen = new Map<string, string>();
+  let troubled = '';
   const show = async (records: readonly T[], isFirst: boolean): Promise<void> => {
     const changed = records.filter((record) => {
       const key = listing.nameOf(record);
@@ -72,42 +84,47 @@ export async function watchRecords<T>(
     const left = new Set(records.map((record) => listing.nameOf(record)));
     for (const key of [...seen.keys()].filter((one) => !left.has(one))) {
       seen.delete(key);
-      session.terminal.out(isWhole(format) ? wholeGone(format, key) : `${key} is gone\n`);
+      if (format === 'json') terminal.out(`${JSON.stringify({ gone: key })}\n`);
+      // Names alone are for programs, which would take these words for some.
+      else if (format === 'name') terminal.err(`${key} is gone\n`);
+      else if (!isWhole(format)) terminal.out(`${key} is gone\n`);
     }
     if (changed.length > 0 || isFirst)
-      session.terminal.out(await changedText(session, listing, { records, changed }, format, isFirst));
+      terminal.out(await changedText(session, watched, { records, changed }, isFirst));
   };
   await show(await read(), true);
   for await (const _moment of moments(session, client)) {
     try {
       await show(await read(), false);
+      troubled = '';
     } catch (error) {
       if (session.interrupted.aborted) break;
       // One record that was deleted: it may come again.
       if (error instanceof Refused && error.status === 404) await show([], false);
+      else if (!isPassing(error)) throw error;
       // That the connection is lost was said.
-      else if (!(error instanceof Failure) || error.exitCode !== EXIT.unreachable) throw error;
+      else if (error instanceof Refused && error.rejection.code !== troubled) {
+        troubled = error.rejection.code;
+        terminal.err(`${troubled}: ${error.rejection.why}; trying again\n`);
+      }
     }
   }
   return EXIT.interrupted;
 }
 
-const wholeGone = (format: OutputFormat, key: string): string =>
-  format === 'json' ? `${JSON.stringify({ gone: key })}\n` : '';
-
 async function changedText<T>(
   session: Session,
-  listing: Listing<T>,
+  { listing, format, isOne }: Watched<T>,
   { records, changed }: { readonly records: readonly T[]; readonly changed: readonly T[] },
-  format: OutputFormat,
   isFirst: boolean,
 ): Promise<string> {
   if (format === 'json') return changed.map((record) => `${JSON.stringify(record)}\n`).join('');
   if (format === 'name') return changed.map((record) => `${listing.nameOf(record)}\n`).join('');
-  if (isWhole(format)) {
+  if (format === 'yaml') {
     const texts = await Promise.all(changed.map((record) => structuredText(format, record)));
-    return texts.map((text) => (format === 'yaml' ? `---\n${text}` : text)).join('');
+    return texts.map((text) => `---\n${text}`).join('');
   }
+  if (isWhole(format)) return structuredText(format, isOne ? changed[0] : changed);
   // Laid out with those that did not change, so that a row stands below the others.
   const [head = '', ...rows] = listText(session.terminal, listing, records, format, session.now()).split(
     '\n',

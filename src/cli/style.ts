@@ -26,11 +26,11 @@ export function wantsColour(
 
 /**
  * Text from elsewhere (log lines, messages of images) must not steer the terminal: control characters other than tab and
- * newline are shown as a replacement. Colours pass: they change nothing but the look.
+ * newline, and those that turn the order of a line around, are shown as a replacement. Colours pass: they change nothing but the look.
  */
 export function printable(text: string): string {
   return text.replaceAll(
-    /\u001B(?!\[[0-9;]*m)|[\u0000-\u0008\u000B-\u001A\u001C-\u001F\u007F-\u009F]/g,
+    /\u001B(?!\[[0-9;]*m)|[\u0000-\u0008\u000B-\u001A\u001C-\u001F\u007F-\u009F\u202A-\u202E\u2066-\u2069]/g,
     (character) => (character === '\r' ? '' : '\uFFFD'),
   );
 }

@@ -43,6 +43,7 @@ describe('a table', () => {
       'M\na\uFFFD]0;title\uFFFDb c\n',
     );
     expect(printable('ok\tand\nthis\r')).toBe('ok\tand\nthis');
+    expect(printable('web\u202E.gpj\u2066 👩‍🚀')).toBe('web\uFFFD.gpj\uFFFD 👩‍🚀');
   });
 });
 

@@ -1,5 +1,5 @@
 import { usage } from './failure.ts';
-import { makeStyle, type Style, wantsColour } from './style.ts';
+import { makeStyle, printable, type Style, wantsColour } from './style.ts';
 
 /** The person's side of a command. Results go to `out`, everything else to `err`, so that results can be piped. */
 export interface Terminal {
@@ -12,8 +12,13 @@ export interface Terminal {
   /** The user can be asked. */
   readonly interactive: boolean;
   readonly columns: number;
+  /** On a terminal without all that would steer it but colours: much of what is said came from elsewhere. */
   out(text: string): void;
   err(text: string): void;
+  /** Of standard output that is a terminal: begins an empty screen. */
+  clearScreen(): void;
+  /** Of standard error that is a terminal: begins its line anew. */
+  eraseLine(): void;
   /** Standard input, output and errors byte by byte, for a program that runs elsewhere; absent where there are none. */
   readonly pipes?: Pipes;
   /** Standard input, whole. */
@@ -30,6 +35,24 @@ export interface Pipes {
 }
 
 const DEFAULT_COLUMNS = 100;
+const CLEAR_SCREEN = '\u001B[H\u001B[2J';
+const ERASE_LINE = '\r\u001B[2K';
+
+interface Output {
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+  write(text: string): unknown;
+}
+
+/** For a program as it is; for a terminal without what would steer it. */
+export function writerTo(stream: Output): (text: string) => void {
+  return (text) => void stream.write(stream.isTTY === true ? printable(text) : text);
+}
+
+/** A terminal that was not told its size says 0. */
+export function columnsOf({ columns = 0 }: Output): number {
+  return columns > 0 ? columns : DEFAULT_COLUMNS;
+}
 
 export function systemTerminal(environment: NodeJS.ProcessEnv): Terminal {
   const { stdin, stdout, stderr } = process;
@@ -40,10 +63,12 @@ export function systemTerminal(environment: NodeJS.ProcessEnv): Terminal {
     errLive: stderr.isTTY && environment['TERM'] !== 'dumb',
     interactive: stdin.isTTY && stderr.isTTY,
     get columns() {
-      return stdout.columns ?? DEFAULT_COLUMNS;
+      return columnsOf(stdout);
     },
-    out: (text) => void stdout.write(text),
-    err: (text) => void stderr.write(text),
+    out: writerTo(stdout),
+    err: writerTo(stderr),
+    clearScreen: () => void stdout.write(CLEAR_SCREEN),
+    eraseLine: () => void stderr.write(ERASE_LINE),
     pipes: { stdin, stdout, stderr },
     readInput: async () => (await import('node:stream/consumers')).text(stdin),
     ask: (question) => askLine(question, true),
@@ -56,7 +81,7 @@ async function askLine(question: string, shown: boolean): Promise<string> {
   if (!stdin.isTTY)
     throw usage(`${question.trim()}: nobody can be asked, because standard input is not a terminal`);
   const { createInterface } = await import('node:readline');
-  stderr.write(question);
+  stderr.write(printable(question));
   // Without an output stream readline echoes nothing; with `terminal` it keeps the terminal from echoing as well.
   const reader = createInterface({ input: stdin, terminal: true, ...(shown ? { output: stderr } : {}) });
   try {

@@ -1,12 +1,10 @@
 import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { once } from 'node:events';
-import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { COMMANDS } from '../../src/cli/commands/index.ts';
+import { answeringAs } from '../support/harness/answering-as.ts';
 import { BOOTSTRAP } from '../support/harness/caller.ts';
 import { ensurePackages } from '../support/harness/packages.ts';
 import { BERTH } from '../support/harness/program.ts';
@@ -35,18 +33,6 @@ async function completed(line: string, environment: Readonly<Record<string, stri
   const { status, out, err } = await typeCommand(['__complete', '--', ...line.split(' ')], environment);
   expect({ status, err }).toEqual({ status: 0, err: '' });
   return out.split('\n').filter((word) => word !== '');
-}
-
-/** Something else than a control plane. */
-async function answeringAs(answer: (to: ServerResponse) => void, ask: (url: string) => Promise<void>) {
-  const other = createServer((_request, to) => answer(to)).listen(0, '127.0.0.1');
-  await once(other, 'listening');
-  try {
-    await ask(`http://127.0.0.1:${(other.address() as AddressInfo).port}`);
-  } finally {
-    other.closeAllConnections();
-    other.close();
-  }
 }
 
 describe('the word that is typed', () => {

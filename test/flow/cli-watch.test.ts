@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { answeringAs } from '../support/harness/answering-as.ts';
 import { deploy } from '../support/harness/node-flow.ts';
 import { typeCommand } from '../support/harness/typed-command.ts';
 import { WebStage } from '../support/harness/web-stage.ts';
@@ -13,11 +14,15 @@ beforeAll(async () => {
 afterAll(() => stage.close());
 
 /** What it prints until it is enough; the change is made once the first records were printed. */
-async function watched(line: string, change: () => Promise<unknown>, isEnough: (out: string) => boolean) {
+async function watched(
+  line: string,
+  change: () => Promise<unknown>,
+  isEnough: (out: string, err: string) => boolean,
+) {
   let changing: Promise<unknown> | undefined;
-  const outcome = await typeCommand(line.split(' '), here, '', (out) => {
+  const outcome = await typeCommand(line.split(' '), here, '', (out, err) => {
     changing ??= change();
-    return isEnough(out);
+    return isEnough(out, err);
   });
   await changing;
   return outcome;
@@ -50,6 +55,60 @@ describe('get --watch', () => {
       .map((one) => JSON.parse(one) as { name: string; revision: number });
     expect(lines.length).toBeGreaterThan(1);
     expect(new Set(lines.map(({ name }) => name))).toEqual(new Set(['web']));
+  });
+
+  it('gives an expression what get gives it: a list, or the one record that was named', async () => {
+    const ended = (text: string) => text.includes('web');
+    const list = await watched('get deployments --watch -o jsonpath=[*].name', async () => undefined, ended);
+    expect(list.out).toBe('web\n');
+    const one = await watched('get deployment web --watch -o jsonpath=.name', async () => undefined, ended);
+    expect(one.out).toBe('web\n');
+  });
+
+  it('prints names alone for programs', async () => {
+    await deploy(stage.shop.call, 'short', { replicas: 0 });
+    const { out, err } = await watched(
+      'get deployments --watch -o name',
+      () => stage.shop.call('DELETE', '/api/v1/deployments/short'),
+      (printed, said) => `${printed}${said}`.includes('deployment/short is gone'),
+    );
+    expect(new Set(out.trimEnd().split('\n'))).toEqual(new Set(['deployment/short', 'deployment/web']));
+    expect(err).toBe('deployment/short is gone\n');
+  });
+
+  it('waits for a control plane that is in trouble, and says so', async () => {
+    const refusal = {
+      code: 'store_unavailable',
+      field: '',
+      received: '',
+      expected: '',
+      why: 'away',
+      doc: '',
+    };
+    let asked = 0;
+    await answeringAs(
+      (to, { url }) => {
+        const isList = url?.startsWith('/api/v1/deployments') === true;
+        if (isList) asked += 1;
+        const isAway = isList && asked === 2;
+        to.statusCode = isAway ? 503 : isList ? 200 : 403;
+        to.setHeader('content-type', 'application/json');
+        to.end(
+          JSON.stringify(to.statusCode === 200 ? [{ name: asked === 1 ? 'before' : 'after' }] : refusal),
+        );
+      },
+      async (url) => {
+        const line = ['get', 'deployments', '--watch', '-o', 'name'];
+        const { status, out, err } = await typeCommand(
+          line,
+          { ...here, BERTH_CLI_SERVER: url },
+          '',
+          (printed) => printed.includes('deployment/after'),
+        );
+        expect([status, out]).toEqual([130, 'deployment/before\ndeployment/after\n']);
+        expect(err).toBe('store_unavailable: away; trying again\ndeployment/before is gone\n');
+      },
+    );
   });
 
   it('is refused like get when there is nothing of that name', async () => {

@@ -41,19 +41,21 @@ export const get: CommandBody = {
   ],
   run: async (session, { parameters: [kind = '', name], options }) => {
     const resource = resourceOf(kind);
+    const one = oneNamed(resource, name);
     const format = outputFormat(options);
     const client = session.client(options);
     if (options.flag('watch'))
       return watchRecords(session, client, {
         listing: resource,
         format,
+        isOne: one !== undefined,
         read: () => read(client, resource, name),
       });
-    if (name !== undefined && !OWNED_BY_DEPLOYMENT.has(resource.name)) {
+    if (one !== undefined) {
       await printRecord(
         session.terminal,
         resource,
-        await findOne(resource, client, name),
+        await findOne(resource, client, one),
         format,
         session.now(),
       );
@@ -65,12 +67,18 @@ export const get: CommandBody = {
   },
 };
 
+/** The name of one record; undefined: a list is asked for. */
+function oneNamed(resource: Resource, name: string | undefined): string | undefined {
+  return OWNED_BY_DEPLOYMENT.has(resource.name) ? undefined : name;
+}
+
 async function read(
   client: Client,
   resource: Resource,
   name: string | undefined,
 ): Promise<readonly object[]> {
-  if (name === undefined || OWNED_BY_DEPLOYMENT.has(resource.name))
-    return resource.list(client, { deployment: name });
-  return [await findOne(resource, client, name)];
+  const one = oneNamed(resource, name);
+  return one === undefined
+    ? resource.list(client, { deployment: name })
+    : [await findOne(resource, client, one)];
 }

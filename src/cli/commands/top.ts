@@ -12,7 +12,6 @@ import { tableText } from '../table.ts';
 
 const WHAT = ['deployments', 'nodes', 'instances'] as const;
 const AT_ONCE = 8;
-const CLEAR = '\u001B[H\u001B[2J';
 
 interface Measured {
   readonly id: string;
@@ -71,7 +70,8 @@ export const top: CommandBody = {
     const isLive = terminal.live && !options.flag('once');
     for (;;) {
       const text = await drawn(session, input);
-      terminal.out(isLive ? `${CLEAR}${text}` : text);
+      if (isLive) terminal.clearScreen();
+      terminal.out(text);
       if (!isLive) return EXIT.ok;
       await pause(everyMs, undefined, { signal: session.interrupted });
     }

@@ -17,7 +17,7 @@ export async function typeCommand(
   environment: Readonly<Record<string, string>>,
   input = '',
   /** Of one that stays: ends it, by what it has printed. */
-  isEnough: (out: string) => boolean = () => false,
+  isEnough: (out: string, err: string) => boolean = () => false,
 ): Promise<CommandOutcome> {
   let out = '';
   let err = '';
@@ -32,11 +32,14 @@ export async function typeCommand(
     columns: 100,
     out: (text) => {
       out += text;
-      if (isEnough(out)) interruption.abort();
+      if (isEnough(out, err)) interruption.abort();
     },
     err: (text) => {
       err += text;
+      if (isEnough(out, err)) interruption.abort();
     },
+    clearScreen: () => undefined,
+    eraseLine: () => undefined,
     readInput: async () => input,
     ask: async () => '',
     askHidden: async () => '',
