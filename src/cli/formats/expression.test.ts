@@ -111,4 +111,5 @@ it('takes time in proportion to its length', () => {
   expect(lines(`template=${'{{.name}}'.repeat(long)}`)?.[0]).toHaveLength(3 * long);
   expect(() => lines(`jsonpath=.a[${' '.repeat(long)}`)).toThrow('expected a number');
   expect(() => lines(`jsonpath=.a['${'b'.repeat(long)}`)).toThrow('not closed');
+  expect(() => lines(`jsonpath=.a${'[?(@'.repeat(long)}`)).toThrow('at most 20 filters within each other');
 });

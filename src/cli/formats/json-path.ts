@@ -105,7 +105,12 @@ const WORDS: readonly (readonly [string, unknown])[] = [
   ['null', null],
 ];
 
+/** Filters within filters: nobody writes more, and each of them is a call within a call. */
+const DEEPEST = 20;
+
 function filterStep(scanner: Scanner): Step {
+  if (scanner.depth === DEEPEST) throw scanner.error(`at most ${DEEPEST} filters within each other`);
+  scanner.depth += 1;
   const isWrapped = scanner.takes('(');
   scanner.blanks();
   if (scanner.next !== '@') throw scanner.error('expected @ and a path in a filter');
@@ -114,6 +119,7 @@ function filterStep(scanner: Scanner): Step {
   const holds = comparison(scanner, path);
   scanner.blanks();
   if (isWrapped) scanner.expect(')', 'to close the filter');
+  scanner.depth -= 1;
   return (found) => found.flatMap(childrenOf).filter(holds);
 }
 

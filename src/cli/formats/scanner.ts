@@ -17,6 +17,8 @@ const NAME = /[A-Za-z0-9_-]/;
 export class Scanner {
   readonly text: string;
   at: number;
+  /** Filters that are open. */
+  depth = 0;
   readonly #end: number;
 
   constructor(text: string, from = 0, end = text.length) {
