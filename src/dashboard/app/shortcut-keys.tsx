@@ -22,9 +22,12 @@ export function useOpenPalette(): () => void {
   return use(OpenContext);
 }
 
+function hasWindow(): boolean {
+  return document.querySelector('[role=dialog], [role=alertdialog]') !== null;
+}
+
 function isTyping({ target }: KeyboardEvent): boolean {
-  if (document.querySelector('[role=dialog], [role=alertdialog]') !== null) return true;
-  return target instanceof Element && target.closest(FIELDS) !== null;
+  return hasWindow() || (target instanceof Element && target.closest(FIELDS) !== null);
 }
 
 /** The search of the page that is shown; false: it has none. */
@@ -44,7 +47,11 @@ export function ShortcutKeys({ children }: { readonly children: ReactNode }) {
     let afterG: ReturnType<typeof setTimeout> | undefined;
     const onKey = (event: KeyboardEvent) => {
       if (event.defaultPrevented || event.isComposing) return;
-      const shortcut = shortcutOf(event, { isTyping: isTyping(event), isAfterG: afterG !== undefined });
+      const shortcut = shortcutOf(event, {
+        isTyping: isTyping(event),
+        isAfterG: afterG !== undefined,
+        isCovered: open === undefined && hasWindow(),
+      });
       clearTimeout(afterG);
       afterG = undefined;
       if (shortcut === undefined || (shortcut.does === 'go' && !mayOpen(shortcut.to, can))) return;
@@ -64,7 +71,7 @@ export function ShortcutKeys({ children }: { readonly children: ReactNode }) {
       clearTimeout(afterG);
       document.removeEventListener('keydown', onKey);
     };
-  }, [navigate, can]);
+  }, [navigate, can, open]);
   const close = () => setOpen(undefined);
   const openPalette = useCallback(() => setOpen('palette'), []);
   return (

@@ -84,7 +84,8 @@ export function DataTable<Row>({
   /** The most that the table takes before it scrolls. */
   readonly height?: string;
 }) {
-  const isDetailed = useNarrow() && detail !== undefined;
+  const isNarrow = useNarrow();
+  const isDetailed = isNarrow && detail !== undefined;
   const isWhole = isDetailed && rows.length <= MOST_OF_OWN_HEIGHT;
   const rowHeight = isDetailed ? DETAILED_HEIGHT : wideHeight;
   const scroller = useRef<HTMLDivElement>(null);
@@ -168,7 +169,8 @@ export function DataTable<Row>({
                   role={roleOf('cell')}
                   className={`${isWhole ? (place === 0 ? 'min-w-0 flex-1' : '') : `truncate border-b px-4 group-last:border-b-0 ${isDetailed ? 'pb-6' : ''}`} ${column.align === 'right' ? 'text-right' : ''} ${wide(column)}`}
                 >
-                  {column.cell(row)}
+                  {/* What is not seen is not drawn: a cell may ask for what it shows. */}
+                  {isNarrow && column.wide === true ? null : column.cell(row)}
                   {isDetailed && !isWhole && place === 0 ? (
                     <div className="absolute inset-x-4 bottom-2 truncate text-xs text-muted">
                       {detail(row)}

@@ -1,6 +1,15 @@
 import { memo, type ReactNode, useEffect, useMemo, useRef, useState } from 'react';
 import { logTime } from '../lib/format.ts';
-import { fileText, type Found, foundIn, type LogLine, MAX_FOUND, MAX_LINES } from '../lib/log-lines.ts';
+import {
+  fileText,
+  type Found,
+  foundIn,
+  lastMarked,
+  type LogLine,
+  lowered,
+  MAX_FOUND,
+  MAX_LINES,
+} from '../lib/log-lines.ts';
 import { saveFile } from '../lib/save-file.ts';
 import { Button, EitherWord, IconButton } from './button.tsx';
 import { ErrorNotice } from './error-notice.tsx';
@@ -108,6 +117,7 @@ function Lines({
   several,
   wrap,
   wanted,
+  markedTo,
   lines,
   here,
   empty,
@@ -116,6 +126,8 @@ function Lines({
   readonly several: boolean;
   readonly wrap: boolean;
   readonly wanted: string;
+  /** The last line that is marked. */
+  readonly markedTo: number;
   readonly lines: readonly LogLine[];
   readonly here: Found | undefined;
   readonly empty: string;
@@ -156,7 +168,7 @@ function Lines({
             line={line}
             several={several}
             wrap={wrap}
-            wanted={wanted}
+            wanted={line.key <= markedTo ? wanted : ''}
             here={here?.key === line.key ? here.at : undefined}
           />
         ))}
@@ -200,13 +212,18 @@ export function LogView({
   const { wanted, search, found, here, go } = useFound(log.lines);
   const shown = useMemo(() => {
     if (wanted === '' || !isFiltered) return log.lines;
-    const text = wanted.toLowerCase();
-    return log.lines.filter((line) => line.text.toLowerCase().includes(text));
+    const text = lowered(wanted);
+    return log.lines.filter((line) => lowered(line.text).includes(text));
   }, [log.lines, wanted, isFiltered]);
   const isOver = log.state === 'ended';
   const readAgain = () => {
     setPaused(false);
     setReading(reading + 1);
+  };
+  const turnTimes = () => {
+    // It is read anew, and held it would be empty.
+    setPaused(false);
+    setTimes(!hasTimes);
   };
   return (
     <div className="flex flex-col gap-3">
@@ -247,7 +264,7 @@ export function LogView({
       </div>
       <div className="flex flex-wrap items-center gap-2">
         {isTimed ? (
-          <Button small aria-pressed={hasTimes} icon="clock" onClick={() => setTimes(!hasTimes)}>
+          <Button small aria-pressed={hasTimes} icon="clock" onClick={turnTimes}>
             Times
           </Button>
         ) : null}
@@ -262,7 +279,8 @@ export function LogView({
         >
           Download
         </Button>
-        {isKept ? null : isOver ? (
+        {/* Lines that wait are shown before anything is read again, which may be gone. */}
+        {isKept ? null : isOver && !isPaused ? (
           <Button small icon="refresh" onClick={readAgain}>
             Read again
           </Button>
@@ -287,6 +305,7 @@ export function LogView({
         several={several}
         wrap={wrap}
         wanted={wanted}
+        markedTo={lastMarked(found)}
         lines={shown}
         here={found[here]}
         empty={

@@ -19,10 +19,14 @@ export function quotaText({ resource, used, limit }: QuotaUse): string {
   return `${used.toLocaleString('en')} of ${limit.toLocaleString('en')}`;
 }
 
+/** Of the limit: 1 is all of it, and so is nothing of a limit of nothing. */
+export function shareOf({ used, limit }: QuotaUse): number {
+  return limit === 0 ? 1 : used / limit;
+}
+
 /** The nearest to its limit first. */
 export function byNeed(quota: readonly QuotaUse[]): readonly QuotaUse[] {
-  const share = ({ used, limit }: QuotaUse) => (limit === 0 ? 1 : used / limit);
-  return quota.toSorted((a, b) => share(b) - share(a));
+  return quota.toSorted((a, b) => shareOf(b) - shareOf(a));
 }
 
 /** What is used of each limit, as bars with figures. */

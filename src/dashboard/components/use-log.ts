@@ -16,6 +16,8 @@ export interface LogSource {
   readonly isTimed: boolean;
 }
 
+/** So many at once are put to the others without waiting: in a tab that nobody sees, a timer may come once a minute. */
+const MANY = 1000;
 /** Lines are drawn a few times a second, so that a chatty workload does not freeze the page. */
 const FLUSH_MS = 100;
 
@@ -55,11 +57,13 @@ export function useLog(
     setRead({ lines: [], waiting: 0 });
     setError(undefined);
     setState('connecting');
+    const gather = () => {
+      if (fresh.length === 0) return;
+      gathered = boundedLines(gathered, fresh);
+      fresh = [];
+    };
     const draw = () => {
-      if (fresh.length > 0) {
-        gathered = boundedLines(gathered, fresh);
-        fresh = [];
-      }
+      gather();
       if (key === drawn) return;
       if (paused.current) {
         setRead((before) => (before.waiting === key - drawn ? before : { ...before, waiting: key - drawn }));
@@ -75,6 +79,7 @@ export function useLog(
       for await (const entry of open(settings)) {
         key += 1;
         fresh.push({ key, ...entry });
+        if (fresh.length === MANY) gather();
       }
     };
     void readAll()

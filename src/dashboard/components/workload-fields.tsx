@@ -1,6 +1,7 @@
 import { type ReactNode, useEffect, useId, useState } from 'react';
 import { useRecords } from '../app/use-records.ts';
 import {
+  comesBack,
   type Draft,
   listOrNothing,
   numberOrText,
@@ -94,16 +95,20 @@ export function useFields({ draft, onChange }: FormPart) {
   };
 }
 
+/** Of arguments, one a line. Where they are no such lines they are shown and not edited: typing would make others of them. */
+export function useLines(draft: Draft, path: string, hint: string) {
+  const [isEdited] = useState(() => comesBack(textsAt(draft, path), '\n'));
+  if (isEdited) return { hint };
+  return {
+    disabled: true,
+    hint: 'An argument has several lines, is empty or has spaces around it: change it as YAML.',
+  };
+}
+
 export function CommandField({ part }: { readonly part: FormPart }) {
   const { list } = useFields(part);
-  return (
-    <EnteredArea
-      label="Command"
-      rows={3}
-      {...list('command', '\n', '\n')}
-      hint="One argument per line; empty takes that of the image."
-    />
-  );
+  const lines = useLines(part.draft, 'command', 'One argument per line; empty takes that of the image.');
+  return <EnteredArea label="Command" rows={3} {...list('command', '\n', '\n')} {...lines} />;
 }
 
 export function Resources({ part }: { readonly part: FormPart }) {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { draftOf, listOrNothing, numberOrText, updateBody, valueAt, withValue } from './draft.ts';
+import { comesBack, draftOf, listOrNothing, numberOrText, updateBody, valueAt, withValue } from './draft.ts';
 
 describe('a draft', () => {
   it('takes values at any depth and gives them back', () => {
@@ -24,6 +24,15 @@ describe('a draft', () => {
     ['many', 'many'],
   ])('%j is entered as %j', (text, value) => expect(numberOrText(text)).toBe(value));
   it('reads lists', () => expect(listOrNothing('a, b,,', ',')).toEqual(['a', 'b']));
+  it.each([
+    [['sh', '-c', 'date'], true],
+    [[], true],
+    [['sh', '-c', 'cd /data\ntar c .'], false],
+    [['echo', ''], false],
+    [['printf', ' %s'], false],
+  ])('knows whether %j can be shown one a line', (entries, isSame) =>
+    expect(comesBack(entries, '\n')).toBe(isSame),
+  );
 });
 
 describe('an update', () => {

@@ -72,6 +72,12 @@ export function listOrNothing(text: string, separator: RegExp | string): readonl
   return entries.length === 0 ? undefined : entries;
 }
 
+/** Whether a list comes back as it is, once it was shown as one text: an entry may be empty, begin with a space or have the separator in it. */
+export function comesBack(entries: readonly string[], separator: string): boolean {
+  const back = listOrNothing(entries.join(separator), separator) ?? [];
+  return back.length === entries.length && back.every((entry, at) => entry === entries[at]);
+}
+
 /** Owned by the server, or an answer's alone: no part of a description. */
 const NOT_WRITTEN = [
   'id',

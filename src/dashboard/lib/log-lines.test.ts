@@ -5,6 +5,7 @@ import {
   followedEntries,
   foundIn,
   keptEntries,
+  lastMarked,
   type LogEntry,
   type LogLine,
   MAX_FOUND,
@@ -69,6 +70,13 @@ describe('lines of a log', () => {
     ]);
     expect(foundIn(lines('a'), '')).toEqual([]);
     expect(foundIn(lines('a'.repeat(20_000)), 'a')).toHaveLength(MAX_FOUND);
+    expect(foundIn(lines('İstanbul: ERROR'), 'error')).toEqual([{ key: 0, at: 10 }]);
+  });
+
+  it('are marked up to where places are counted', () => {
+    const many = lines(...Array.from({ length: 3 }, () => 'a'.repeat(6000)));
+    expect(lastMarked(foundIn(many, 'a'))).toBe(1);
+    expect(lastMarked(foundIn(many, 'b'))).toBe(Number.POSITIVE_INFINITY);
   });
 
   it('become a file with what is known of them', () => {

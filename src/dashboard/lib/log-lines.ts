@@ -86,19 +86,29 @@ export interface Found {
   readonly at: number;
 }
 
+/** For comparison, as long as it was, so that a place is the same in both: İ is the one letter whose small form is longer. */
+export function lowered(text: string): string {
+  return text.replaceAll('İ', 'I').toLowerCase();
+}
+
 /** Without regard to case, in the order of the lines. */
 export function foundIn(lines: readonly LogLine[], wanted: string): readonly Found[] {
-  const text = wanted.toLowerCase();
+  const text = lowered(wanted);
   const found: Found[] = [];
   if (text === '') return found;
   for (const line of lines) {
-    const within = line.text.toLowerCase();
+    const within = lowered(line.text);
     for (let at = within.indexOf(text); at !== -1; at = within.indexOf(text, at + text.length)) {
       found.push({ key: line.key, at });
       if (found.length === MAX_FOUND) return found;
     }
   }
   return found;
+}
+
+/** Up to which line places are marked: where there are too many to be counted, drawing them all would hold the page up. */
+export function lastMarked(found: readonly Found[]): number {
+  return found.length === MAX_FOUND ? (found.at(-1)?.key ?? 0) : Number.POSITIVE_INFINITY;
 }
 
 /** What a file of them has: the time and whose line it is, where that is known. */

@@ -15,6 +15,9 @@ const LINE: AuditLine = {
 
 it('says what, and where that is', () => {
   expect(doneText({ ...LINE, details: { version: 2 } })).toBe('deployment.create (version 2)');
+  expect(doneText({ ...LINE, details: { set: { cpu: '1' }, keys: ['a', 'b'] } })).toBe(
+    'deployment.create (set {"cpu":"1"}, keys a,b)',
+  );
   expect([pageOf(LINE), pageOf({ ...LINE, subject: { kind: 'Token', name: 'x' } })]).toEqual([
     '/deployments/web',
     undefined,

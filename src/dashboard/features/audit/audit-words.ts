@@ -1,3 +1,4 @@
+import { isRecord } from '../../../core/model/values.ts';
 import type { ItemOf } from '../../../sdk/index.ts';
 
 export type AuditLine = ItemOf<'GET /api/v1/audit'>;
@@ -19,7 +20,7 @@ export function pageOf({ subject: { kind, name } }: AuditLine): string | undefin
 export function doneText({ action, details }: AuditLine): string {
   const more = Object.entries(details ?? {})
     .slice(0, 3)
-    .map(([name, value]) => `${name} ${String(value)}`);
+    .map(([name, value]) => `${name} ${isRecord(value) ? JSON.stringify(value) : String(value)}`);
   return more.length === 0 ? action : `${action} (${more.join(', ')})`;
 }
 

@@ -20,6 +20,7 @@ import {
   Resources,
   Section,
   useFields,
+  useLines,
   Volumes,
 } from '../../components/workload-fields.tsx';
 
@@ -86,6 +87,11 @@ function HealthCheck({ part }: { readonly part: FormPart }) {
     const others = recordAt(part.draft, 'healthCheck');
     set('healthCheck', entries === undefined ? undefined : { ...others, type: 'exec', command: entries });
   };
+  const lines = useLines(
+    part.draft,
+    'healthCheck.command',
+    'One line: a shell command. Several lines: one argument each.',
+  );
   return (
     <>
       <EnteredArea
@@ -94,7 +100,7 @@ function HealthCheck({ part }: { readonly part: FormPart }) {
         rows={2}
         shown={command.join('\n')}
         onEnter={change}
-        hint="One line: a shell command. Several lines: one argument each."
+        {...lines}
       />
       <div className="grid gap-4 sm:grid-cols-5">
         <TextField label="Interval" {...text('healthCheck.interval')} placeholder="30s" />

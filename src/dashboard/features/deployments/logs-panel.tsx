@@ -70,6 +70,11 @@ export function LogsPanel({
   const [chosen, setChosen] = useState(only ?? '');
   const source = useSource(name, chosen);
   const failed = newestOfEach(failures);
+  // What is read may be replaced meanwhile: the choice goes on saying what it is.
+  const isListed =
+    chosen === '' ||
+    instances.some(({ id }) => id === chosen) ||
+    failed.some(({ instance }) => `${FAILED}${instance}` === chosen);
   return (
     <LogView
       key={chosen}
@@ -85,6 +90,7 @@ export function LogsPanel({
             onChange={(event) => setChosen(event.target.value)}
             className="h-9 w-full rounded-md border border-line-strong bg-surface px-2 sm:max-w-80"
           >
+            {isListed ? null : <option value={chosen}>{chosen.slice(-8)}, which is gone</option>}
             <optgroup label="Now">
               {only === undefined ? <option value="">All instances</option> : null}
               {instances.map(({ id, nodeId, canary }) => (

@@ -10,6 +10,7 @@ import {
   Resources,
   Section,
   useFields,
+  useLines,
   Volumes,
 } from '../../components/workload-fields.tsx';
 import { valueAt } from '../../lib/draft.ts';
@@ -77,6 +78,11 @@ function Basics({ part, isNew }: { readonly part: FormPart; readonly isNew: bool
 
 function Before({ part }: { readonly part: FormPart }) {
   const { text, list } = useFields(part);
+  const lines = useLines(
+    part.draft,
+    'before.command',
+    'One argument per line, without a shell; when it fails, so does the run.',
+  );
   return (
     <>
       <div className="grid gap-4 sm:grid-cols-2">
@@ -87,7 +93,7 @@ function Before({ part }: { readonly part: FormPart }) {
         label="Command in its instance"
         rows={3}
         {...list('before.command', '\n', '\n')}
-        hint="One argument per line, without a shell; when it fails, so does the run."
+        {...lines}
       />
     </>
   );

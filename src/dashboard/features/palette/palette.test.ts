@@ -22,12 +22,16 @@ describe('the palette', () => {
 });
 
 describe('shortcuts', () => {
-  const free = { isTyping: false, isAfterG: false };
+  const free = { isTyping: false, isAfterG: false, isCovered: false };
   it('are not taken from who types, but for the palette', () => {
-    const typing = { isTyping: true, isAfterG: false };
+    const typing = { ...free, isTyping: true };
     for (const key of ['/', '?', 'g']) expect(shortcutOf(press(key), typing)).toBeUndefined();
     expect(shortcutOf(press('k', { ctrlKey: true }), typing)).toEqual({ does: 'palette' });
     expect(shortcutOf(press('K', { metaKey: true }), typing)).toEqual({ does: 'palette' });
+  });
+  it('open nothing over a window of the page', () => {
+    const covered = { ...free, isTyping: true, isCovered: true };
+    expect(shortcutOf(press('k', { ctrlKey: true }), covered)).toBeUndefined();
   });
   it('go somewhere after g, and nowhere with another key held', () => {
     expect(shortcutOf(press('d'), free)).toBeUndefined();

@@ -92,6 +92,8 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
     if (item.to !== undefined) void navigate({ to: item.to, search: item.search ?? {} });
   };
   const press = (event: KeyboardEvent) => {
+    // Keys choose among letters then.
+    if (event.nativeEvent.isComposing) return;
     const move = MOVES[event.key];
     if (move !== undefined && items.length > 0) {
       event.preventDefault();

@@ -24,12 +24,22 @@ export interface Pressed {
   readonly altKey: boolean;
 }
 
-/** What a key means here; undefined: nothing. `isTyping`: it is meant for a field, a terminal or a window over the page. */
+/** Where it is pressed. */
+export interface Around {
+  /** It is meant for a field, a terminal or a window over the page. */
+  readonly isTyping: boolean;
+  readonly isAfterG: boolean;
+  /** By a window of the page, which may show what is shown only once: nothing opens over it. */
+  readonly isCovered: boolean;
+}
+
+/** What a key means here; undefined: nothing. */
 export function shortcutOf(
   { key, ctrlKey, metaKey, altKey }: Pressed,
-  { isTyping, isAfterG }: { readonly isTyping: boolean; readonly isAfterG: boolean },
+  { isTyping, isAfterG, isCovered }: Around,
 ): Shortcut | undefined {
-  if (key.toLowerCase() === 'k' && ctrlKey !== metaKey && !altKey) return { does: 'palette' };
+  if (key.toLowerCase() === 'k' && ctrlKey !== metaKey && !altKey)
+    return isCovered ? undefined : { does: 'palette' };
   if (isTyping || ctrlKey || metaKey || altKey) return undefined;
   const to = isAfterG ? GO[key]?.[0] : undefined;
   if (to !== undefined) return { does: 'go', to };

@@ -5,7 +5,7 @@ import { Badge } from '../../components/badge.tsx';
 import type { Column } from '../../components/data-table.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { Page } from '../../components/page.tsx';
-import { TightestQuota } from '../../components/quota-meters.tsx';
+import { shareOf, TightestQuota } from '../../components/quota-meters.tsx';
 import { RecordTable } from '../../components/record-table.tsx';
 import { count } from '../../lib/format.ts';
 import type { TenantView } from '../../lib/records.ts';
@@ -116,7 +116,7 @@ function columnsOf(onOpen: (slug: string) => void): readonly Column<Standed>[] {
     {
       title: 'Quota',
       wide: true,
-      sortBy: ({ standing }) => -Math.max(0, ...standing.quota.map(({ used, limit }) => used / limit)),
+      sortBy: ({ standing }) => -Math.max(0, ...standing.quota.map(shareOf)),
       cell: ({ standing }) => <TightestQuota quota={standing.quota} />,
     },
   ];

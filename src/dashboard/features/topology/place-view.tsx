@@ -1,4 +1,4 @@
-import { type KeyboardEvent, memo, type MouseEvent, useState } from 'react';
+import { type KeyboardEvent, memo, type MouseEvent, useEffect, useRef, useState } from 'react';
 import { Link, useRouter } from '@tanstack/react-router';
 import { Badge } from '../../components/badge.tsx';
 import { Button } from '../../components/button.tsx';
@@ -53,8 +53,14 @@ export const PlaceView = memo(
   function PlaceView({ place, wanted }: { readonly place: Place; readonly wanted: string }) {
     const router = useRouter();
     const [isWhole, setWhole] = useState(false);
+    const room = useRef<HTMLDivElement>(null);
     const { name, node, cells } = place;
     const drawn = isWhole ? cells : cells.slice(0, MAX_DRAWN);
+    // The one that Tab stopped at may be gone.
+    useEffect(() => {
+      if (room.current?.querySelector('a[tabindex="0"]') === null)
+        room.current.querySelector('a')?.setAttribute('tabindex', '0');
+    });
     const follow = (event: MouseEvent) => {
       if (!(event.target instanceof HTMLAnchorElement)) return;
       // A new tab or window is the browser's to open.
@@ -86,7 +92,7 @@ export const PlaceView = memo(
           <div className="min-w-0">
             {/* Clicks and keys of the links within, each of which is one by itself. */}
             {/* oxlint-disable-next-line jsx-a11y/no-static-element-interactions, jsx-a11y/click-events-have-key-events */}
-            <div className="relative flex flex-wrap gap-1" onClick={follow} onKeyDown={moveFocus}>
+            <div ref={room} className="relative flex flex-wrap gap-1" onClick={follow} onKeyDown={moveFocus}>
               {drawn.map((cell, at) => {
                 const { letter, look } = KINDS[cell.kind];
                 const isFaded = wanted !== '' && !cell.owner.includes(wanted);

@@ -23,6 +23,8 @@ export function WebhookDialog({
   const reread = useReread();
   const navigate = useNavigate();
   const { done } = useToast();
+  // As it was when the editing began: what another wrote since is not overwritten unseen.
+  const [edited] = useState(stored);
   const [draft, setDraft] = useState({
     name: stored?.name ?? '',
     url: stored?.url ?? '',
@@ -40,22 +42,22 @@ export function WebhookDialog({
       signing: { vault_path: draft.path, ...(draft.key === '' ? {} : { key: draft.key }) },
       events: { ...(kinds && { kinds }), ...(subjects && { subjects }) },
     });
-    if (stored === undefined) await api.call('POST /api/v1/webhooks', { body });
+    if (edited === undefined) await api.call('POST /api/v1/webhooks', { body });
     else
       await api.call('PUT /api/v1/webhooks/{name}', {
-        params: { name: stored.name },
+        params: { name: edited.name },
         body,
-        ifMatch: stored.revision,
+        ifMatch: edited.revision,
       });
-    done(stored === undefined ? `Webhook ${draft.name} is created.` : `Webhook ${draft.name} is saved.`);
+    done(edited === undefined ? `Webhook ${draft.name} is created.` : `Webhook ${draft.name} is saved.`);
     await reread('webhooks');
-    if (stored === undefined) await navigate({ to: `/webhooks/${draft.name}` });
+    if (edited === undefined) await navigate({ to: `/webhooks/${draft.name}` });
   };
   return (
     <FormDialog
-      title={stored === undefined ? 'New webhook' : `Edit ${stored.name}`}
+      title={edited === undefined ? 'New webhook' : `Edit ${edited.name}`}
       note="Events from now on are sent to the address, signed, at least once and in order."
-      action={stored === undefined ? 'Create' : 'Save'}
+      action={edited === undefined ? 'Create' : 'Save'}
       paths={PATHS}
       onClose={onClose}
       onSubmit={save}
@@ -64,7 +66,7 @@ export function WebhookDialog({
         path="name"
         label="Name"
         placeholder="alerts"
-        disabled={stored !== undefined}
+        disabled={edited !== undefined}
         value={draft.name}
         onChange={set('name')}
       />
@@ -90,7 +92,8 @@ export function WebhookDialog({
           mono
           path="signing.key"
           label="Key in it"
-          placeholder="signing_key"
+          placeholder="key"
+          hint="Empty: key."
           value={draft.key}
           onChange={set('key')}
         />
