@@ -219,6 +219,8 @@ describe('a secret that is deleted', () => {
       expect(made.status, JSON.stringify(made.body)).toBe(201);
       const isThere = (await call('GET', `/api/v1/secrets/resources/${race}`)).status === 200;
       expect([gone.status, isThere]).toEqual(isThere ? [409, true] : [200, false]);
+      const isTold = made.body.warnings.some(({ code }: { code: string }) => code === 'secret_missing');
+      expect(isTold).toBe(!isThere);
     }
   });
 

@@ -224,6 +224,37 @@ describe('a webhook', () => {
     expect(receiver.ids('/unsigned')).toEqual([]);
   });
 
+  it('warns while its signing key is not there, whichever way it is written', async () => {
+    const signing = { vault_path: 'resources/later', key: 'hmac' };
+    const url = 'https://hooks.example.com';
+    const document = { kind: 'Webhook', name: 'early', url, signing, paused: true };
+    const told = ({ body }: { readonly body: Json }) =>
+      (body['warnings'] as readonly Json[]).map(({ code, field }) => [code, field]);
+    const planned = async (documents: readonly Json[]) => {
+      const { body } = await call('POST', '/apply?dryRun=true', documents as unknown as Json, 'tenant-admin');
+      return (body['documents'] as readonly Json[]).flatMap((one) => told({ body: one }));
+    };
+    const secret = (keys: readonly string[]) => ({
+      kind: 'Secret',
+      namespace: 'resources',
+      name: 'later',
+      generate: { keys },
+    });
+    const missing = [['secret_missing', 'signing.vault_path']];
+    const keyMissing = [['secret_key_missing', 'signing.key']];
+    expect(await planned([document])).toEqual(missing);
+    expect(await planned([document, secret(['other'])])).toEqual(keyMissing);
+    expect(await planned([document, secret(['hmac'])])).toEqual([]);
+    expect(told(await call('POST', '/webhooks?dryRun=true', document))).toEqual(missing);
+    expect(told(await call('POST', '/webhooks', document))).toEqual(missing);
+    const write = (values: Json) => call('PUT', '/secrets/resources/later', { values }, 'tenant-admin');
+    expect((await write({ other: KEY })).status).toBeLessThan(300);
+    expect(told(await call('PUT', '/webhooks/early', { paused: true }))).toEqual(keyMissing);
+    expect((await write({ hmac: KEY })).status).toBeLessThan(300);
+    expect(told(await call('PUT', '/webhooks/early', { paused: true }))).toEqual([]);
+    expect((await call('DELETE', '/webhooks/early')).status).toBe(200);
+  });
+
   it('never shows or stores the key', async () => {
     const { entries } = await plane.store.kv.range('');
     expect(entries.filter(({ value }) => value.includes(KEY))).toEqual([]);

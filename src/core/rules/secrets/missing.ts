@@ -2,6 +2,7 @@ import { generatedKeys, type SecretBearingDraft } from '../../contract/secret-dr
 import type { Warning } from '../../model/announcement.ts';
 import { splitSecretPath } from '../../model/secret-path.ts';
 import { parseTemplate } from '../../model/secret-template.ts';
+import type { SigningKey } from '../../model/webhook.ts';
 import { memberField } from '../../rejections/redaction.ts';
 import type { KnownKeys } from './collision.ts';
 
@@ -41,4 +42,19 @@ export function missingReferenceWarnings(draft: SecretBearingDraft, known: Known
     }
   }
   return warnings;
+}
+
+/** Of a webhook: without the key nothing is sent. */
+export function missingSigningKeyWarnings(
+  { vault_path, key }: SigningKey,
+  known: KnownKeys,
+): readonly Warning[] {
+  const keys = known.get(vault_path);
+  if (keys === undefined) {
+    const why = `There is no document ${vault_path} yet; until it is written nothing is sent.`;
+    return [{ code: 'secret_missing', field: 'signing.vault_path', why }];
+  }
+  if (keys.includes(key)) return [];
+  const why = `${vault_path} has no key ${key}; until it is written nothing is sent.`;
+  return [{ code: 'secret_key_missing', field: 'signing.key', why }];
 }

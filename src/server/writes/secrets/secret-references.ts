@@ -9,7 +9,11 @@ import type { WebhookSpec } from '../../../core/model/webhook.ts';
 import { carryRotation } from '../../../core/secrets/rotation.ts';
 import type { Rejection } from '../../../core/rejections/rejection.ts';
 import { checkStagedCollisions, type KnownKeys } from '../../../core/rules/secrets/collision.ts';
-import { keysAfter, missingReferenceWarnings } from '../../../core/rules/secrets/missing.ts';
+import {
+  keysAfter,
+  missingReferenceWarnings,
+  missingSigningKeyWarnings,
+} from '../../../core/rules/secrets/missing.ts';
 import { statefulSecretRules } from '../../../core/rules/secrets/list.ts';
 import { checkSplitAcross } from '../../../core/rules/secrets/path.ts';
 import { sideBySide } from '../../secrets/side-by-side.ts';
@@ -19,7 +23,12 @@ import type { Transaction } from '../../store/transaction.ts';
 import type { SecretAdmission } from './credential-facts.ts';
 import { awaitDeletions, deletionMoved } from './secret-deletions.ts';
 
-function paths(spec: Pick<Workload, 'secrets'>): readonly SecretPath[] {
+/** What refers to documents: a workload, or a webhook by its signing key. */
+interface Referring {
+  readonly secrets: readonly { readonly vault_path: string }[];
+}
+
+function paths(spec: Referring): readonly SecretPath[] {
   return spec.secrets.flatMap(({ vault_path }) => splitSecretPath(vault_path) ?? []);
 }
 
@@ -38,7 +47,7 @@ const NO_DOCUMENTS: KnownDocuments = { keys: new Map(), labels: new Map(), isCom
 export async function knownKeys(
   { store, supposed }: SecretAdmission,
   tenant: TenantStore,
-  spec: Workload,
+  spec: Referring,
 ): Promise<KnownDocuments> {
   if (spec.secrets.length === 0) return NO_DOCUMENTS;
   const asked = new Map(paths(spec).map((path) => [secretPathText(path), path]));
@@ -75,6 +84,16 @@ export function referenceWarnings(
   { keys, isComplete }: KnownDocuments,
 ): readonly Warning[] {
   return isComplete ? missingReferenceWarnings(draft, keys) : [];
+}
+
+/** Of a webhook: whether the key that its requests are signed with is there. */
+export async function signingKeyWarnings(
+  secrets: SecretAdmission,
+  tenant: TenantStore,
+  { signing }: Pick<WebhookSpec, 'signing'>,
+): Promise<{ readonly known: KnownDocuments; readonly warnings: readonly Warning[] }> {
+  const known = await knownKeys(secrets, tenant, { secrets: [signing] });
+  return { known, warnings: known.isComplete ? missingSigningKeyWarnings(signing, known.keys) : [] };
 }
 
 /** For what is planned after the workload: the keys that its own material brings along. */
@@ -148,15 +167,23 @@ function expectLabel(tenant: TenantStore, label: string, transaction: Transactio
     transaction.put('secret-labels', id, { namespace });
 }
 
+/** What was said of its documents may not be so any more. */
+function changedSince(tenant: TenantStore, { labels }: KnownDocuments): Rejection | undefined {
+  for (const [label, revision] of labels)
+    if (labelRevision(tenant, label) !== revision) return deletionMoved(label);
+  return undefined;
+}
+
 /** Of a webhook: the document that its requests are signed with. */
 export async function expectSigningKey(
   tenant: TenantStore,
   { signing }: Pick<WebhookSpec, 'signing'>,
   transaction: Transaction,
+  known: KnownDocuments,
 ): Promise<Rejection | undefined> {
   const label = splitSecretPath(signing.vault_path)?.label;
   if (label === undefined) return undefined;
-  const moved = await awaitDeletions(tenant, [label]);
+  const moved = (await awaitDeletions(tenant, [label])) ?? changedSince(tenant, known);
   if (!moved) expectLabel(tenant, label, transaction);
   return moved;
 }
@@ -177,9 +204,8 @@ export async function claimLabels(
   const labels = [...new Set([...claims.keys(), ...certificateLabels(spec)])];
   const moved = await awaitDeletions(tenant, labels);
   if (moved) return moved;
-  // What was said of its documents may not be so any more.
-  for (const [label, revision] of known?.labels ?? [])
-    if (labelRevision(tenant, label) !== revision) return deletionMoved(label);
+  const changed = known && changedSince(tenant, known);
+  if (changed) return changed;
   const split = checkSplitAcross(spec, namespacesElsewhere(secrets, tenant, spec));
   if (split) return split;
   for (const label of labels) expectLabel(tenant, label, transaction, claims.get(label));

@@ -26,7 +26,7 @@ import {
 } from '../admission.ts';
 import { documentRejections } from '../found-rejections.ts';
 import { type IfMatch, revisionRejection } from '../if-match.ts';
-import { expectSigningKey } from '../secrets/secret-references.ts';
+import { expectSigningKey, signingKeyWarnings } from '../secrets/secret-references.ts';
 
 const created = acceptedOf<typeof WEBHOOKS.create>();
 const updated = acceptedOf<typeof WEBHOOKS.update>();
@@ -118,11 +118,12 @@ export async function createWebhook(
       createdAt: now,
       updatedAt: now,
     };
-    const view = { ...webhookView(tenant, record), alterations, warnings: [], removed: [] };
+    const { known, warnings } = await signingKeyWarnings(admission.secrets, tenant, record);
+    const view = { ...webhookView(tenant, record), alterations, warnings, removed: [] };
     if (dryRun)
       return { answer: created(200, view), would: () => tenant.transaction().put('webhooks', id, record) };
     const transaction = tenant.transaction().expect('webhooks', id, undefined).put('webhooks', id, record);
-    const moved = await expectSigningKey(tenant, record, transaction);
+    const moved = await expectSigningKey(tenant, record, transaction, known);
     if (moved) return moved;
     tell(admission, caller, transaction, spec, 'created');
     return { answer: created(201, view), transaction };
@@ -161,14 +162,15 @@ export async function updateWebhook(
     const { spec, alterations } = webhookSpec(draft);
     const record = { ...stored.record, ...spec, updatedAt: admission.clock.now().toISOString() };
     const removed = removedFilters(before, spec);
-    const view = { ...webhookView(tenant, record), alterations, warnings: [], removed };
+    const { known, warnings } = await signingKeyWarnings(admission.secrets, tenant, record);
+    const view = { ...webhookView(tenant, record), alterations, warnings, removed };
     const answer = updated(200, view);
     if (dryRun) return { answer, would: () => tenant.transaction().put('webhooks', stored.id, record) };
     const transaction = tenant
       .transaction()
       .expect('webhooks', stored.id, stored)
       .put('webhooks', stored.id, record);
-    const moved = await expectSigningKey(tenant, record, transaction);
+    const moved = await expectSigningKey(tenant, record, transaction, known);
     if (moved) return moved;
     tell(admission, caller, transaction, spec, 'updated');
     return { answer, transaction };
