@@ -66,6 +66,8 @@ export interface WebhookDelivery {
   readonly gone?: { readonly at: string; readonly revision: number };
   /** As many as are kept. */
   readonly deadLetters: number;
+  /** What they take together; absent: written by a release that did not count it. */
+  readonly deadLetterBytes?: number;
   /** Dead letters that had to make room for newer ones. */
   readonly dropped: number;
   /** The last order to send dead letters again that was carried out. */
@@ -92,6 +94,8 @@ export interface DeadLetter {
 export const HOLD_DAYS = 3;
 /** Of one webhook; older ones make room. */
 export const MAX_DEAD_LETTERS = 1000;
+/** The same in bytes; the newest one stays, however large it is. */
+export const MAX_DEAD_LETTER_BYTES = 2 ** 20;
 export const MAX_FILTER_ENTRIES = 64;
 export const MAX_REDELIVERED = 100;
 

@@ -33,6 +33,7 @@ function statusOf(
   revision: number | undefined,
 ): Webhook['status'] {
   const { pending = 0, lastSuccess, lastFailure, failing, deadLetters = 0, dropped = 0 } = delivery ?? {};
+  const { deadLetterBytes } = delivery ?? {};
   const gone = delivery !== undefined && isGone(delivery, revision);
   const state = record.paused ? 'paused' : gone ? 'gone' : failing === undefined ? 'active' : 'failing';
   return {
@@ -43,6 +44,7 @@ function statusOf(
     attempts: failing?.attempts ?? 0,
     ...(state === 'failing' && failing && { nextAttemptAt: failing.retryAt }),
     deadLetters,
+    ...(deadLetterBytes !== undefined && { deadLetterBytes }),
     dropped,
   };
 }

@@ -36,6 +36,12 @@ const webhookFields = {
       attempts: { ...integer, description: 'Of the oldest event, so far.' },
       nextAttemptAt: optional(time),
       deadLetters: { ...integer, description: 'Events that were given up, as many as are kept.' },
+      deadLetterBytes: {
+        ...integer,
+        optional: true,
+        description:
+          'What they take together, 1 MiB at most; absent: not counted since an upgrade, or none yet.',
+      },
       dropped: { ...integer, description: 'Dead letters that had to make room for newer ones.' },
     },
   },

@@ -206,6 +206,64 @@ describe('the sender of webhooks', () => {
     expect(kept[0]?.record.event.message).toBe('e20');
   });
 
+  it('keeps no more than their bytes, the newest, also of letters that nobody had counted', async () => {
+    const MOST = 2 ** 20;
+    const large = (count: number, from: number) => many(count, from).map((name) => name.padEnd(50_000, '.'));
+    const expire = async () => {
+      sim.time.jumpWall(3 * DAY_MS + 1);
+      await pass(900_000);
+      await settle();
+    };
+    const names = async () =>
+      (await letters()).map(({ record: one }) => one.event.message.replaceAll('.', ''));
+    answer = () => AWAY;
+    await put();
+    await publish(...large(15, 0));
+    await settle();
+    await expire();
+    expect(await names()).toEqual(many(15));
+    // As a release stored it that did not count them.
+    const deliveryId = idOf('webhook-deliveries', 'alerts', 'whk_1');
+    const { deadLetterBytes: _counted, ...before } = delivery() ?? expect.fail('no delivery');
+    await sim.write((transaction) => transaction.put('webhook-deliveries', deliveryId, before));
+    await publish(...large(10, 15));
+    await settle();
+    await expire();
+    expect(await names()).toEqual(many(20, 5));
+    expect(delivery()).toMatchObject({ deadLetters: 20, dropped: 5 });
+    const stored = (await letters()).reduce((sum, { record: one }) => sum + JSON.stringify(one).length, 0);
+    expect(delivery()?.deadLetterBytes).toBe(stored);
+    expect(stored).toBeLessThanOrEqual(MOST);
+    // More at once than there is room for at all: of these too the newest stay.
+    await publish(...large(30, 25));
+    await settle();
+    await expire();
+    expect(await names()).toEqual(many(20, 35));
+    expect(delivery()).toMatchObject({ deadLetters: 20, dropped: 35 });
+    await publish(...many(90, 55));
+    await settle();
+    await expire();
+    expect(delivery()).toMatchObject({ deadLetters: 110, dropped: 35 });
+    // All of them go for one, in commits that etcd takes too.
+    const removed: number[] = [];
+    const { revision } = await sim.tenant.rangeCold('webhook-dead-letters', '', { limit: 1 });
+    const watch = sim.tenant.watchCold('webhook-dead-letters', revision, {
+      onBatch: ({ changes }) => removed.push(changes.length),
+      onLost: (reason) => expect.fail(reason),
+    });
+    await publish('x'.repeat(MOST));
+    await settle();
+    await expire();
+    watch.close();
+    expect(removed).toEqual([50, 50, 11]);
+    expect(delivery()).toMatchObject({ deadLetters: 1, dropped: 145 });
+    answer = () => OK;
+    const order = idOf('webhook-orders', 'alerts', 'whk_1');
+    await sim.write((transaction) => transaction.put('webhook-orders', order, { redeliver: 1 }));
+    await settle();
+    expect(delivery()).toMatchObject({ deadLetters: 0, deadLetterBytes: 0 });
+  });
+
   it('keeps what the journal drops before it was sent as dead letters', async () => {
     await sim.restart({ webhooks, eventsKept: { keepDays: 7, keepCount: 10 } });
     answer = () => AWAY;

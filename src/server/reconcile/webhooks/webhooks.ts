@@ -1,6 +1,7 @@
 import type { EventRecord } from '../../../core/model/event.ts';
 import type { TenantId } from '../../../core/model/ids.ts';
 import {
+  type DeadLetter,
   HOLD_DAYS,
   type JournalPosition,
   type WebhookDelivery,
@@ -25,7 +26,12 @@ import type { ControllerDeps } from '../controller.ts';
 import { KeyedState, Reconciler, type ReconcileRequest } from '../reconciler.ts';
 import { Backlog, isBefore, type JournalEvent } from './backlog.ts';
 import { JournalWatches } from './journal-watches.ts';
-import { includeDeadLetters, orderedDeadLetters, removeDeadLetters } from './dead-letters.ts';
+import {
+  deadLetterBytes,
+  orderedDeadLetters,
+  removeDeadLetters,
+  roomForDeadLetters,
+} from './dead-letters.ts';
 
 export interface WebhookSending {
   readonly post: PostEvent;
@@ -471,15 +477,22 @@ export class WebhooksController extends Reconciler {
         attempts: last.attempts ?? (failing?.event === event.id ? failing.attempts : 0),
         ...(last.code !== undefined && { code: last.code }),
       }));
-      const room = await includeDeadLetters(tenant, stored.record, this.#delivery(hook)?.record, letters);
+      const room = await roomForDeadLetters(tenant, stored.record, this.#delivery(hook)?.record, letters);
+      const withRoom = (delivery: WebhookDelivery): WebhookDelivery => ({
+        ...delivery,
+        ...room.kept,
+        dropped: delivery.dropped + room.dropped,
+      });
+      if (!room.isEnough) {
+        if (await this.#store(hook, withRoom, room.include)) continue;
+        throw new Error(`room for the dead letters of webhook ${id} could not be made`);
+      }
       const isStored = await this.#store(
         hook,
         ({ failing: _failing, ...delivery }) => ({
-          ...delivery,
+          ...withRoom(delivery),
           position: lane.backlog.positionAfter(end),
           pending: lane.backlog.pending - events.length,
-          deadLetters: delivery.deadLetters + letters.length - room.dropped,
-          dropped: delivery.dropped + room.dropped,
         }),
         (transaction, before) => {
           room.include(transaction);
@@ -530,8 +543,7 @@ export class WebhooksController extends Reconciler {
       await this.#store(
         hook,
         ({ gone: _gone, ...delivery }) => ({
-          ...delivery,
-          deadLetters: Math.max(0, delivery.deadLetters - 1),
+          ...withoutLetter(delivery, letter.record),
           lastSuccess: { at, event, code: verdict.code },
         }),
         (transaction) => transaction.deleteCold('webhook-dead-letters', letter.id),
@@ -589,6 +601,15 @@ export class WebhooksController extends Reconciler {
       if (lane?.backlog.arrive(revision, events)) this.add(tenant.tenantId, id);
     }
   }
+}
+
+function withoutLetter(delivery: WebhookDelivery, letter: DeadLetter): WebhookDelivery {
+  const { deadLetters, deadLetterBytes: bytes } = delivery;
+  return {
+    ...delivery,
+    deadLetters: Math.max(0, deadLetters - 1),
+    ...(bytes !== undefined && { deadLetterBytes: Math.max(0, bytes - deadLetterBytes(letter)) }),
+  };
 }
 
 function codeOf({ code }: Failed): { readonly code?: number } {
