@@ -392,7 +392,7 @@ export const CONFIG_KEYS = [
     default: 67_108_864,
     minimum: 0,
     description:
-      'Memory for the figures of the last 24 hours, about 18 kB for each deployment and node; what has no room has no history. 0: none is kept.',
+      'Memory for the figures of the last 24 hours, about 20 kB for each deployment and node; what has no room has no history. 0: none is kept.',
   },
   {
     path: 'quotas.records',

@@ -1,5 +1,5 @@
 /** How samples of one step become its figure, and steps a longer one. */
-export type Fold = 'mean' | 'max' | 'min' | 'sum';
+export type Fold = 'mean' | 'max' | 'min' | 'sum' | 'either';
 
 export type ColumnName =
   | 'cpuCores'
@@ -50,6 +50,20 @@ export interface Level {
 export const FINE: Level = { stepMs: 30_000, length: 120 };
 export const COARSE: Level = { stepMs: 300_000, length: 288 };
 
+/** So often a figure is taken, or as often as agents measure: at least twice in the shortest step. */
+export const ROUND_MS = 15_000;
+
+/** Which rounds of a step something was measured in: a bit for each of them. Behind all columns, and nobody's to see. */
+export const ROUNDS: readonly Fold[] = ['either'];
+
+export function roundAt({ stepMs }: Level, atMs: number): number {
+  return 2 ** Math.floor((atMs % stepMs) / ROUND_MS);
+}
+
+export function allRounds({ stepMs }: Level): number {
+  return 2 ** Math.ceil(stepMs / ROUND_MS) - 1;
+}
+
 /** One figure more of a step that has `count` so far. */
 export function folded(fold: Fold, before: number, count: number, value: number): number {
   if (count === 0) return value;
@@ -62,5 +76,7 @@ export function folded(fold: Fold, before: number, count: number, value: number)
       return Math.min(before, value);
     case 'sum':
       return before + value;
+    case 'either':
+      return before | value;
   }
 }

@@ -7,7 +7,8 @@ import type { GroupName, Series } from './series.ts';
 /** Says what the figures behind it are; a file of another form is not read. */
 const FORM = JSON.stringify({ form: 1, columns: COLUMNS, levels: [FINE, COARSE] });
 const NEWLINE = 0x0a;
-const GROUPS: readonly GroupName[] = ['usage', 'state'];
+/** One that another release does not have is passed over by it. */
+const GROUPS: readonly GroupName[] = ['usage', 'state', 'rounds'];
 const FIGURE_BYTES = Float32Array.BYTES_PER_ELEMENT;
 
 /** Whose a series is. `stamp` tells a record from a later one of the same name. */

@@ -7,7 +7,7 @@ import type { Measurements, UsageSum } from '../runtime/measurements.ts';
 import { idOf, segmentsOf } from '../store/record-ids.ts';
 import type { Store } from '../store/store.ts';
 import type { ViewChange } from '../store/view.ts';
-import { COARSE } from './columns.ts';
+import { COARSE, ROUND_MS } from './columns.ts';
 import { readHistory, type SeriesName, writeHistory } from './history-file.ts';
 import { type HistoryKind, KeptSeries } from './kept-series.ts';
 import { Series, SERIES_BYTES } from './series.ts';
@@ -15,8 +15,6 @@ import type { Window } from './window.ts';
 
 const KINDS: readonly HistoryKind[] = ['deployments', 'nodes'];
 
-/** So often a figure is taken, or as often as agents measure: at least twice in the shortest step. */
-const EVERY_MS = 15_000;
 /** Others are answered after so much of a round. */
 const SLICE_MS = 5;
 const CORE = 10_000;
@@ -74,23 +72,26 @@ export class History {
 
   /** The store has been read. */
   async start(): Promise<void> {
-    const { store, usageMs, log } = this.#options;
     await this.#load();
-    this.#leave = store.view.onChange((change) => this.#heard(change));
-    this.#timer = setInterval(
-      () => {
-        this.#round ??= this.sample()
-          .catch((error: unknown) => log.warn({ err: error }, 'a round of the history failed'))
-          .finally(() => {
-            this.#round = undefined;
-          });
-      },
-      Math.min(EVERY_MS, usageMs),
-    ).unref();
+    this.#leave = this.#options.store.view.onChange((change) => this.#heard(change));
+    this.#plan();
+  }
+
+  #plan(): void {
+    const { clock, usageMs, log } = this.#options;
+    const waitMs = toMiddle(clock.now().getTime(), Math.min(ROUND_MS, usageMs));
+    this.#timer = setTimeout(() => {
+      this.#plan();
+      this.#round ??= this.sample()
+        .catch((error: unknown) => log.warn({ err: error }, 'a round of the history failed'))
+        .finally(() => {
+          this.#round = undefined;
+        });
+    }, waitMs).unref();
   }
 
   async close(): Promise<void> {
-    clearInterval(this.#timer);
+    clearTimeout(this.#timer);
     this.#leave();
     await this.#round;
     await this.#save();
@@ -271,6 +272,13 @@ export class History {
         if (series !== undefined) series.failures += 1;
     }
   }
+}
+
+/** All control planes take their figures at one time, away from the edges of rounds: an agent is connected to one of them then. */
+function toMiddle(nowMs: number, everyMs: number): number {
+  const aheadMs = everyMs - ((nowMs + everyMs / 2) % everyMs);
+  // A timer may be a little early: that was this round.
+  return aheadMs < everyMs / 4 ? aheadMs + everyMs : aheadMs;
 }
 
 /** Lets others in when it was at work for a while. */

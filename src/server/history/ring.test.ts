@@ -4,10 +4,12 @@ import { type Fold, FINE } from './columns.ts';
 import { Ring } from './ring.ts';
 import { coarser } from './window.ts';
 
-const FOLDS: readonly Fold[] = ['mean', 'max', 'min', 'sum'];
+/** Of figures. */
+type FigureFold = Exclude<Fold, 'either'>;
+const FOLDS: readonly FigureFold[] = ['mean', 'max', 'min', 'sum'];
 const LEVEL = { stepMs: 1000, length: 8 };
 
-function expected(fold: Fold, values: readonly number[]): number {
+function expected(fold: FigureFold, values: readonly number[]): number {
   if (values.length === 0) return Number.NaN;
   switch (fold) {
     case 'mean':

@@ -1,21 +1,24 @@
-import { COARSE, type Column, FINE, type Level, STATE, USAGE } from './columns.ts';
+import { COARSE, FINE, type Fold, type Level, roundAt, ROUNDS, STATE, USAGE } from './columns.ts';
 import { Ring } from './ring.ts';
 
 const LEVELS: readonly Level[] = [FINE, COARSE];
-const GROUPS: Readonly<Record<GroupName, readonly Column[]>> = {
-  usage: USAGE,
-  state: STATE,
+const GROUPS: Readonly<Record<GroupName, readonly Fold[]>> = {
+  usage: USAGE.map(({ fold }) => fold),
+  state: STATE.map(({ fold }) => fold),
+  rounds: ROUNDS,
 };
 const BYTES_OF_A_FIGURE = 4;
 /** Of the objects around the figures: estimated, rather too much. */
 const OVERHEAD = 2048;
 
-/** What a series takes when everything of it is kept: 16,320 bytes of figures and what is around them. */
+/** What a series takes when everything of it is kept: 17,952 bytes of figures and what is around them. */
 export const SERIES_BYTES =
   OVERHEAD +
-  BYTES_OF_A_FIGURE * (USAGE.length + STATE.length) * LEVELS.reduce((sum, { length }) => sum + length, 0);
+  BYTES_OF_A_FIGURE *
+    (USAGE.length + STATE.length + ROUNDS.length) *
+    LEVELS.reduce((sum, { length }) => sum + length, 0);
 
-export type GroupName = 'usage' | 'state';
+export type GroupName = 'usage' | 'state' | 'rounds';
 
 /** The history of one deployment or node, as far as this process knows it. */
 export class Series {
@@ -24,19 +27,21 @@ export class Series {
   /** Since the last sample. */
   failures = 0;
 
-  add(group: GroupName, atMs: number, values: readonly number[]): void {
+  add(group: 'usage' | 'state', atMs: number, values: readonly number[]): void {
     for (const ring of this.rings(group)) ring.add(atMs, values);
+    if (group === 'state') return;
+    for (const [at, ring] of this.rings('rounds').entries())
+      ring.add(atMs, [roundAt(LEVELS[at] ?? FINE, atMs)]);
   }
 
   rings(group: GroupName): readonly Ring[] {
-    const folds = GROUPS[group].map(({ fold }) => fold);
-    return (this.groups[group] ??= LEVELS.map((level) => new Ring(level, folds)));
+    return (this.groups[group] ??= LEVELS.map((level) => new Ring(level, GROUPS[group])));
   }
 
-  /** All columns, those of `usage` first; not a number where nothing is known. */
+  /** All columns, those of `usage` first, and the rounds behind them; not a number where nothing is known. */
   read(level: Level, from: number, to: number): number[][] {
     const at = LEVELS.indexOf(level);
-    return (['usage', 'state'] as const).flatMap(
+    return (['usage', 'state', 'rounds'] as const).flatMap(
       (group) =>
         this.groups[group]?.[at]?.read(from, to) ??
         GROUPS[group].map(() => Array.from({ length: to - from + 1 }, () => Number.NaN)),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { COARSE, COLUMNS, FINE } from './columns.ts';
+import { COARSE, COLUMNS, FINE, USAGE } from './columns.ts';
 import { Series } from './series.ts';
 import { figuresOf, windowOf } from './window.ts';
 
@@ -51,5 +51,34 @@ describe('a window of the history', () => {
     expect(whole.cpuCoresMax).toEqual([null, 4]);
     expect(whole.failures).toEqual([null, 1]);
     expect(Object.keys(whole)).toEqual(COLUMNS.map(({ name }) => name));
+  });
+
+  it.each([FINE, COARSE])('counts an agent once in a step of $stepMs ms in which it moved', (level) => {
+    const usage = [1, 2, 10, 20, 5, 6, 1];
+    const [left, joined, stays] = [new Series(), new Series(), new Series()];
+    for (let at = 0; at < level.stepMs; at += 15_000) {
+      const holds = at < level.stepMs / 2 ? left : joined;
+      for (const series of [holds, stays]) series.add('usage', NOON + at, usage);
+    }
+    const window = windowOf(NOON + level.stepMs - 1, level === FINE ? 30_000 : 4 * HOUR, undefined);
+    const read = (...all: readonly Series[]) =>
+      figuresOf(
+        window,
+        all.map((series) => series.read(level, window.from, window.to)),
+      );
+    const measured = (figures: ReturnType<typeof read>) => USAGE.map(({ name }) => figures[name].at(-1));
+    expect(measured(read(left, joined))).toEqual(usage);
+    expect(measured(read(left))).toEqual(usage);
+    expect(measured(read(left, joined, stays))).toEqual(usage.map((one) => 2 * one));
+  });
+
+  it('takes a control plane that does not say when it measured for one that measured all the time', () => {
+    const [here, older] = [new Series(), new Series()];
+    for (const at of [NOON, NOON + 15_000]) here.add('usage', at, [1, 1, 1, 1, 1, 1, 1]);
+    older.add('usage', NOON, [2, 2, 2, 2, 2, 2, 1]);
+    const window = windowOf(NOON, 30_000, undefined);
+    const parts = [here, older].map((series) => series.read(window.level, window.from, window.to));
+    const said = parts[1]?.slice(0, COLUMNS.length) ?? [];
+    expect(figuresOf(window, [parts[0] ?? [], said]).cpuCores).toEqual([3]);
   });
 });
