@@ -1,7 +1,9 @@
 import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
+  copyFileSync,
   existsSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -16,7 +18,7 @@ import { failureOf, STATUS } from '../../src/server/recovery/failure.ts';
 import { eventually } from '../support/eventually.ts';
 import type { Caller } from '../support/harness/caller.ts';
 import { PlaneProcess } from '../support/harness/plane-process.ts';
-import { BERTH } from '../support/harness/program.ts';
+import { BERTH, Program } from '../support/harness/program.ts';
 
 /** `berth server backup`, `verify`, `restore` and `rescue` as an operator types them, beside a control plane that runs. */
 const folder = mkdtempSync(join(tmpdir(), 'berth-recovery-'));
@@ -210,6 +212,66 @@ describe('a backup of a control plane', () => {
     const names = readdirSync(at('kept')).toSorted();
     expect(names).toHaveLength(3);
     expect(names).toContain('berth-20200101T000000Z-r1.backup');
+  }, 60_000);
+
+  it.concurrent('goes on by its schedule after one that failed, keeps as many as told, and ends between two', async () => {
+    const into = at('scheduled');
+    const older = 'berth-20200101T000000Z-r1.backup';
+    expect((await sealed('backup', '--to', at('older'), '--data-dir', plane.dataDir)).status).toBe(0);
+    mkdirSync(into);
+    copyFileSync(at('older'), join(into, older));
+    const said: string[] = [];
+    const ending = new AbortController();
+    const words = ['--to', `${into}/`, '--every', '1s', '--keep', '1', '--data-dir', plane.dataDir];
+    const ended = runRecovery('backup', {
+      args: [...words, '--passphrase-file', passphrase],
+      environment: {},
+      say: (line) => said.push(line),
+      signal: ending.signal,
+      cost: 1024,
+    });
+    const saying = (text: string, times = 1) =>
+      eventually(
+        text,
+        () => said.filter((line) => line.includes(text)),
+        (lines) => lines.length >= times,
+      );
+    try {
+      await saying(`removed ${older}`);
+      expect(readdirSync(into)).toHaveLength(1);
+      // Where the folder was there is a file: the next one cannot be made, the one after it can.
+      rmSync(into, { recursive: true });
+      writeFileSync(into, '');
+      await saying('no backup was made: ');
+      rmSync(into);
+      await saying('.backup: ', 2);
+    } finally {
+      ending.abort();
+    }
+    await ended;
+    const [only = '', ...others] = readdirSync(into);
+    expect(others).toEqual([]);
+    expect((await sealed('verify', join(into, only))).status).toBe(0);
+  }, 60_000);
+
+  it.concurrent('leaves nothing of the one that it was making when it was stopped', async () => {
+    const into = at('stopped');
+    const words = ['--to', `${into}/`, '--every', '24h', '--data-dir', plane.dataDir];
+    const program = new Program(
+      [BERTH, 'server', 'backup', ...words, '--passphrase-file', passphrase],
+      process.env,
+    );
+    try {
+      const files = () => (existsSync(into) ? readdirSync(into) : []);
+      // Its key is made while the file is already open.
+      await program.until('a file that is begun', 30_000, () =>
+        files().find((name) => name.endsWith('.partial')),
+      );
+      expect(await program.end('SIGTERM')).toBe(0);
+      expect([files(), program.said]).toEqual([[], '']);
+    } finally {
+      await program.end('SIGKILL');
+    }
   }, 60_000);
 
   it.each([
