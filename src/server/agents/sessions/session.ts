@@ -34,8 +34,6 @@ export class AgentSession {
   readonly rate: MessageRate;
   readonly #socket: WebSocket;
   readonly #clock: Clock;
-  /** Of the clock that the agent learned. */
-  readonly #aheadMs: number;
   heardMs: number;
   pingedMs: number;
   seenAt: string;
@@ -52,7 +50,6 @@ export class AgentSession {
     this.identity = identity;
     this.key = nodeKey(identity.tenantId, identity.node);
     this.rate = new MessageRate(MESSAGE_RATE, clock);
-    this.#aheadMs = aheadOfMonotonicMs(clock);
     this.heardMs = clock.monotonicMs();
     this.pingedMs = this.heardMs;
     this.seenAt = clock.now().toISOString();
@@ -60,11 +57,6 @@ export class AgentSession {
 
   get open(): boolean {
     return this.#socket.readyState === WebSocket.OPEN;
-  }
-
-  /** By how much the clock of this control plane was set since it was told to the agent. */
-  get clockSetMs(): number {
-    return Math.abs(aheadOfMonotonicMs(this.#clock) - this.#aheadMs);
   }
 
   heard(): void {
@@ -121,10 +113,6 @@ export class AgentSession {
   release(): void {
     this.#socket.close(1012, 'the control plane restarts');
   }
-}
-
-function aheadOfMonotonicMs(clock: Clock): number {
-  return clock.now().getTime() - clock.monotonicMs();
 }
 
 export function sendText(socket: WebSocket, text: string): boolean {

@@ -32,8 +32,6 @@ import { refuseUpgrade } from './upgrade-refusal.ts';
 export const SESSION_PATH = '/agent/v1/session';
 const SWEEP_MS = 500;
 const DISPLACED_ANSWER_MS = 1000;
-/** What an agent says of its clock goes by the one that it learned with its session: set by so much, it is to learn it anew. */
-const CLOCK_SET_MS = 60_000;
 /** Agents send a message in one frame; some proxies cut it. */
 const MAX_FRAGMENTS = 64;
 /** Of one node: one that dials all the time leaves the turns of the others alone. */
@@ -391,19 +389,10 @@ export class Sessions {
       if (now - session.heardMs > failedAfterMs) {
         session.terminate();
         this.#unregister(session);
-      } else if (session.clockSetMs >= CLOCK_SET_MS && this.#differsInTime(session)) {
-        session.farewell('agent_session_stale', 'the clock of the control plane was set; dial again', true);
-        this.#unregister(session);
       } else if (now - session.pingedMs >= heartbeatMs) {
         session.ping();
       }
     }
-  }
-
-  #differsInTime({ identity: { tenantId, node } }: AgentSession): boolean {
-    const { conditions = [] } =
-      this.#options.store.forTenant(tenantId).get('nodes', idOf('nodes', node))?.record ?? {};
-    return conditions.some(({ kind }) => kind === 'clock');
   }
 
   [Symbol.iterator](): IterableIterator<AgentSession> {
