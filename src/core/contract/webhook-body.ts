@@ -70,6 +70,7 @@ export const webhookBody = shape({
         },
         key: { type: 'string', form: SECRET_KEY, description: 'Which key of it; default: key.', ownCode },
       },
+      required: ['vault_path'],
     },
     paused: { type: 'boolean', description: 'Send nothing for now; events are held. Default: false.' },
   },
