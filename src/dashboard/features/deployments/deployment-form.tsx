@@ -10,19 +10,16 @@ import {
 } from '../../lib/draft.ts';
 import { EnteredArea, EnteredField } from '../../components/entered-field.tsx';
 import { ListEditor } from '../../components/list-editor.tsx';
-import { MapEditor } from '../../components/map-editor.tsx';
-import { SecretFields } from '../../components/secret-fields.tsx';
+import { type FormPart, Section, useFields, useLines } from '../../components/workload-fields.tsx';
 import {
-  CommandField,
-  Confinement,
-  type FormPart,
-  Placement,
-  Resources,
-  Section,
-  useFields,
-  useLines,
-  Volumes,
-} from '../../components/workload-fields.tsx';
+  CommandSection,
+  MapField,
+  PlacementSection,
+  ResourcesSection,
+  RightsSection,
+  SecretsSection,
+  VolumesSection,
+} from '../../components/workload-sections.tsx';
 
 /** Paths that the form has an input for; a rejection of any other is shown above it. */
 export const FORM_PATHS = [
@@ -212,45 +209,11 @@ function Update({ part }: { readonly part: FormPart }) {
 /** A description by fields. What it has no field for stays as it is. */
 export function DeploymentForm({ isNew, ...part }: FormPart & { readonly isNew: boolean }) {
   const { draft } = part;
-  const { set } = useFields(part);
-  const map = (
-    path: string,
-    label: string,
-    more: {
-      readonly keyLabel?: string;
-      readonly valueLabel?: string;
-      readonly options?: readonly string[];
-    } = {},
-  ) => (
-    <MapEditor
-      path={path}
-      label={label}
-      value={valueAt(draft, path)}
-      onChange={(value) => set(path, value)}
-      {...more}
-    />
-  );
   return (
     <div className="rounded-lg border bg-surface shadow-card">
       <Basics part={part} isNew={isNew} />
-      <Section
-        title="Command and environment"
-        note="What it runs, and constants it is given"
-        paths={['environment', 'command', 'composedEnvironment']}
-        draft={draft}
-      >
-        <CommandField part={part} />
-        {map('environment', 'Environment')}
-        {map('composedEnvironment', 'Composed from secrets', { valueLabel: '{{secret.db.password}}' })}
-      </Section>
-      <Section
-        title="Secrets"
-        note="References to credentials; their values never come back"
-        paths={['secrets']}
-        draft={draft}
-      >
-        <SecretFields draft={draft} onChange={part.onChange} />
-      </Section>
+      <CommandSection part={part} />
+      <SecretsSection part={part} />
       <Section
         title="Health check"
         note="Decides when an instance counts, and when it is replaced"
@@ -259,43 +222,28 @@ export function DeploymentForm({ isNew, ...part }: FormPart & { readonly isNew: 
       >
         <HealthCheck part={part} />
       </Section>
-      <Section
-        title="Resources"
-        note="Requests inform placement; limits bound the container"
-        paths={['resources']}
-        draft={draft}
-      >
-        <Resources part={part} />
-      </Section>
-      <Section
-        title="Rights in the container"
-        note="What it gives up of what containers may do"
-        paths={['user', 'readOnlyRootFilesystem', 'capabilities']}
-        draft={draft}
-      >
-        <Confinement part={part} />
-      </Section>
-      <Section title="Placement" note="Where it may run" paths={['placement', 'nodeId']} draft={draft}>
-        <Placement part={part} />
-      </Section>
+      <ResourcesSection part={part} />
+      <RightsSection part={part} />
+      <PlacementSection part={part} />
       <Section title="Ports and ingress" note="How it is reached" paths={['ports', 'ingress']} draft={draft}>
         <Network part={part} />
       </Section>
-      <Section title="Volumes" note="What outlives its containers" paths={['volumes']} draft={draft}>
-        <Volumes part={part} />
-      </Section>
+      <VolumesSection part={part} />
       <Section
         title="Dependencies and labels"
         note="What has to be there first"
         paths={['dependsOn', 'labels']}
         draft={draft}
       >
-        {map('dependsOn', 'Depends on', {
-          keyLabel: 'Deployment',
-          valueLabel: 'Gate',
-          options: ['healthy', 'started'],
-        })}
-        {map('labels', 'Labels')}
+        <MapField
+          part={part}
+          path="dependsOn"
+          label="Depends on"
+          keyLabel="Deployment"
+          valueLabel="Gate"
+          options={['healthy', 'started']}
+        />
+        <MapField part={part} path="labels" label="Labels" />
       </Section>
       <Section title="Updates" note="How a new version takes over" paths={['update']} draft={draft}>
         <Update part={part} />

@@ -1,19 +1,15 @@
 import { EnteredArea, EnteredField } from '../../components/entered-field.tsx';
 import { TextField } from '../../components/field.tsx';
-import { MapEditor } from '../../components/map-editor.tsx';
-import { SecretFields } from '../../components/secret-fields.tsx';
+import { type FormPart, Section, useFields, useLines } from '../../components/workload-fields.tsx';
 import {
-  CommandField,
-  Confinement,
-  type FormPart,
-  Placement,
-  Resources,
-  Section,
-  useFields,
-  useLines,
-  Volumes,
-} from '../../components/workload-fields.tsx';
-import { valueAt } from '../../lib/draft.ts';
+  CommandSection,
+  MapField,
+  PlacementSection,
+  ResourcesSection,
+  RightsSection,
+  SecretsSection,
+  VolumesSection,
+} from '../../components/workload-sections.tsx';
 
 /** Paths that the form has an input for. */
 export const JOB_PATHS = [
@@ -102,40 +98,12 @@ function Before({ part }: { readonly part: FormPart }) {
 /** A job by fields: those of a deployment where they are the same. */
 export function JobForm({ isNew, ...part }: FormPart & { readonly isNew: boolean }) {
   const { draft } = part;
-  const { set } = useFields(part);
-  const map = (path: string, label: string, valueLabel?: string) => (
-    <MapEditor
-      path={path}
-      label={label}
-      value={valueAt(draft, path)}
-      onChange={(value) => set(path, value)}
-      {...(valueLabel === undefined ? {} : { valueLabel })}
-    />
-  );
   return (
     <div className="rounded-lg border bg-surface shadow-card">
       <Basics part={part} isNew={isNew} />
-      <Section
-        title="Command and environment"
-        note="What it runs, and constants it is given"
-        paths={['environment', 'command', 'composedEnvironment']}
-        draft={draft}
-      >
-        <CommandField part={part} />
-        {map('environment', 'Environment')}
-        {map('composedEnvironment', 'Composed from secrets', '{{secret.db.password}}')}
-      </Section>
-      <Section
-        title="Secrets"
-        note="References to credentials; their values never come back"
-        paths={['secrets']}
-        draft={draft}
-      >
-        <SecretFields draft={draft} onChange={part.onChange} />
-      </Section>
-      <Section title="Volumes" note="What outlives its containers" paths={['volumes']} draft={draft}>
-        <Volumes part={part} />
-      </Section>
+      <CommandSection part={part} />
+      <SecretsSection part={part} />
+      <VolumesSection part={part} />
       <Section
         title="Before a run"
         note="A command in a running instance of a deployment: a dump before a backup"
@@ -144,27 +112,11 @@ export function JobForm({ isNew, ...part }: FormPart & { readonly isNew: boolean
       >
         <Before part={part} />
       </Section>
-      <Section
-        title="Resources"
-        note="Requests inform placement; limits bound the container"
-        paths={['resources']}
-        draft={draft}
-      >
-        <Resources part={part} />
-      </Section>
-      <Section title="Placement" note="Where it may run" paths={['placement', 'nodeId']} draft={draft}>
-        <Placement part={part} />
-      </Section>
-      <Section
-        title="Rights in the container"
-        note="What it gives up of what containers may do"
-        paths={['user', 'readOnlyRootFilesystem', 'capabilities']}
-        draft={draft}
-      >
-        <Confinement part={part} />
-      </Section>
+      <ResourcesSection part={part} />
+      <PlacementSection part={part} />
+      <RightsSection part={part} />
       <Section title="Labels" note="To find it by" paths={['labels']} draft={draft}>
-        {map('labels', 'Labels')}
+        <MapField part={part} path="labels" label="Labels" />
       </Section>
     </div>
   );
