@@ -12,6 +12,7 @@ import { ErrorNotice } from '../../components/error-notice.tsx';
 import { EventList } from '../../components/event-list.tsx';
 import { Loading } from '../../components/loading.tsx';
 import { Page, Panel } from '../../components/page.tsx';
+import { PendingPage } from '../../components/pending-page.tsx';
 import { Tabs } from '../../components/tabs.tsx';
 import { TimeAgo } from '../../components/time-ago.tsx';
 import { useToast } from '../../components/toast.tsx';
@@ -195,12 +196,7 @@ export function DeploymentPage() {
     else failed(new Error(message));
   });
   const back = { to: '/deployments', title: 'Deployments' };
-  if (deployment === undefined)
-    return (
-      <Page title={name} back={back}>
-        {error === null ? <Loading lines={6} /> : <ErrorNotice error={error} />}
-      </Page>
-    );
+  if (deployment === undefined) return <PendingPage title={name} back={back} error={error} />;
   const { status } = deployment;
   return (
     <Page

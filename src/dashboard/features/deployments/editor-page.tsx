@@ -1,9 +1,7 @@
 import { useState } from 'react';
 import { useParam } from '../../app/address.ts';
 import { useApi } from '../../app/session.tsx';
-import { ErrorNotice } from '../../components/error-notice.tsx';
-import { Loading } from '../../components/loading.tsx';
-import { Page } from '../../components/page.tsx';
+import { PendingPage } from '../../components/pending-page.tsx';
 import { type Checked, RecordEditor } from '../../components/record-editor.tsx';
 import { useToast } from '../../components/toast.tsx';
 import { type Draft, draftOf, updateBody } from '../../lib/draft.ts';
@@ -77,11 +75,6 @@ export function NewDeploymentPage() {
 export function EditDeploymentPage() {
   const name = useParam('name');
   const { data, error } = useDeployment(name);
-  if (data === undefined)
-    return (
-      <Page title={`Edit ${name}`}>
-        {error === null ? <Loading lines={6} /> : <ErrorNotice error={error} />}
-      </Page>
-    );
+  if (data === undefined) return <PendingPage title={`Edit ${name}`} error={error} />;
   return <Editor key={name} stored={data} />;
 }

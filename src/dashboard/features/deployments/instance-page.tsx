@@ -6,6 +6,7 @@ import { ErrorNotice } from '../../components/error-notice.tsx';
 import { EventList } from '../../components/event-list.tsx';
 import { Loading } from '../../components/loading.tsx';
 import { Page, Panel } from '../../components/page.tsx';
+import { PendingPage } from '../../components/pending-page.tsx';
 import { Tabs } from '../../components/tabs.tsx';
 import { printable } from '../../lib/printable.ts';
 import type { InstanceDetail } from '../../lib/records.ts';
@@ -99,12 +100,7 @@ export function InstancePage() {
   const id = useParam('instance');
   const { data: instance, error, dataUpdatedAt } = useInstance(name, id);
   const back = { to: `/deployments/${name}`, title: name };
-  if (instance === undefined)
-    return (
-      <Page title={id} back={back}>
-        {error === null ? <Loading lines={6} /> : <ErrorNotice error={error} />}
-      </Page>
-    );
+  if (instance === undefined) return <PendingPage title={id} back={back} error={error} />;
   return (
     <Page
       title={instance.name}

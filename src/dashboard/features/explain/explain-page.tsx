@@ -5,10 +5,9 @@ import { useApi, useSession } from '../../app/session.tsx';
 import { Badge } from '../../components/badge.tsx';
 import { Button } from '../../components/button.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
-import { ErrorNotice } from '../../components/error-notice.tsx';
 import { Icon } from '../../components/icon.tsx';
-import { Loading } from '../../components/loading.tsx';
 import { Page, Panel } from '../../components/page.tsx';
+import { PendingPage } from '../../components/pending-page.tsx';
 import type { Explanation } from '../../lib/records.ts';
 
 type NodeRow = Explanation['nodes'][number];
@@ -172,8 +171,7 @@ export function ExplainPage() {
   });
   const data = pages === undefined ? undefined : joined(pages.pages);
   const page = { title: `Placement of ${name}`, back: { to: `/deployments/${name}`, title: name } };
-  if (data === undefined)
-    return <Page {...page}>{error === null ? <Loading lines={6} /> : <ErrorNotice error={error} />}</Page>;
+  if (data === undefined) return <PendingPage {...page} error={error} />;
   const inOrder = (data.nodes[0]?.outcomes ?? []).map(({ filter }) => filter);
   const refusing = inOrder.filter((filter) =>
     data.nodes.some(({ outcomes }) => outcomes.some((one) => one.filter === filter && !one.passed)),

@@ -2,9 +2,7 @@ import { useState } from 'react';
 import { useParam } from '../../app/address.ts';
 import { useApi } from '../../app/session.tsx';
 import { useReread } from '../../app/use-records.ts';
-import { ErrorNotice } from '../../components/error-notice.tsx';
-import { Loading } from '../../components/loading.tsx';
-import { Page } from '../../components/page.tsx';
+import { PendingPage } from '../../components/pending-page.tsx';
 import { type Checked, RecordEditor } from '../../components/record-editor.tsx';
 import { useToast } from '../../components/toast.tsx';
 import { type Draft, draftOf, updateBody } from '../../lib/draft.ts';
@@ -69,10 +67,6 @@ export function EditJobPage() {
   const name = useParam('name');
   const { data, error } = useJob(name);
   if (data === undefined)
-    return (
-      <Page title={`Edit ${name}`} back={{ to: '/jobs', title: 'Jobs' }}>
-        {error === null ? <Loading lines={6} /> : <ErrorNotice error={error} />}
-      </Page>
-    );
+    return <PendingPage title={`Edit ${name}`} back={{ to: '/jobs', title: 'Jobs' }} error={error} />;
   return <Editor key={name} stored={data} />;
 }

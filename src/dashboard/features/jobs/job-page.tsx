@@ -9,10 +9,10 @@ import { Confirm } from '../../components/confirm.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorNotice } from '../../components/error-notice.tsx';
 import { Facts, Labels } from '../../components/facts.tsx';
-import { Loading } from '../../components/loading.tsx';
 import { LogView } from '../../components/log-view.tsx';
 import type { LogSource } from '../../components/use-log.ts';
 import { Page, Panel } from '../../components/page.tsx';
+import { PendingPage } from '../../components/pending-page.tsx';
 import { TimeAgo, useNow } from '../../components/time-ago.tsx';
 import { useToast } from '../../components/toast.tsx';
 import { boundsText } from '../../../core/model/container-defaults.ts';
@@ -264,12 +264,7 @@ export function JobPage() {
   const name = useParam('name');
   const { data: job, error } = useJob(name);
   const back = { to: '/jobs', title: 'Jobs' };
-  if (job === undefined)
-    return (
-      <Page title={name} back={back}>
-        {error === null ? <Loading lines={6} /> : <ErrorNotice error={error} />}
-      </Page>
-    );
+  if (job === undefined) return <PendingPage title={name} back={back} error={error} />;
   return (
     <Page
       title={name}

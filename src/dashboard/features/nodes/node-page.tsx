@@ -12,6 +12,7 @@ import { Facts, Labels } from '../../components/facts.tsx';
 import { Loading } from '../../components/loading.tsx';
 import { Meter } from '../../components/meter.tsx';
 import { Page, Panel } from '../../components/page.tsx';
+import { PendingPage } from '../../components/pending-page.tsx';
 import { RecordTable } from '../../components/record-table.tsx';
 import { RowLink } from '../../components/row-link.tsx';
 import { Tabs } from '../../components/tabs.tsx';
@@ -216,12 +217,7 @@ export function NodePage() {
   const navigate = useNavigate();
   const { data: node, error } = useNode(name);
   const back = { to: '/nodes', title: 'Nodes' };
-  if (node === undefined)
-    return (
-      <Page title={name} back={back}>
-        {error === null ? <Loading lines={6} /> : <ErrorNotice error={error} />}
-      </Page>
-    );
+  if (node === undefined) return <PendingPage title={name} back={back} error={error} />;
   return (
     <Page
       title={name}

@@ -9,6 +9,7 @@ import { ErrorNotice } from '../../components/error-notice.tsx';
 import { Loading } from '../../components/loading.tsx';
 import { Meter } from '../../components/meter.tsx';
 import { Page, Panel } from '../../components/page.tsx';
+import { PendingPage } from '../../components/pending-page.tsx';
 import { QuotaMeters } from '../../components/quota-meters.tsx';
 import { TimeAgo, useNow } from '../../components/time-ago.tsx';
 import { bytes, cores, count } from '../../lib/format.ts';
@@ -309,10 +310,7 @@ function TenantOverview({ standing }: { readonly standing: Standing }) {
 export function OverviewPage() {
   const { tenant } = useSession();
   const { standing, error } = useStanding();
-  if (standing === undefined)
-    return (
-      <Page title="Overview">{error === null ? <Loading lines={6} /> : <ErrorNotice error={error} />}</Page>
-    );
+  if (standing === undefined) return <PendingPage title="Overview" error={error} />;
   return (
     <Page title="Overview">
       {error === null ? null : <ErrorNotice error={error} />}

@@ -12,6 +12,7 @@ import { EventList } from '../../components/event-list.tsx';
 import { Facts } from '../../components/facts.tsx';
 import { Loading } from '../../components/loading.tsx';
 import { Page, Panel } from '../../components/page.tsx';
+import { PendingPage } from '../../components/pending-page.tsx';
 import { TimeAgo } from '../../components/time-ago.tsx';
 import { useToast } from '../../components/toast.tsx';
 import { CopiesPanel } from './copies-panel.tsx';
@@ -104,12 +105,7 @@ export function VolumePage() {
   const id = useParam('id');
   const { data: volume, error } = useVolume(id);
   const back = { to: '/volumes', title: 'Volumes' };
-  if (volume === undefined)
-    return (
-      <Page title={id} back={back}>
-        {error === null ? <Loading lines={6} /> : <ErrorNotice error={error} />}
-      </Page>
-    );
+  if (volume === undefined) return <PendingPage title={id} back={back} error={error} />;
   return (
     <Page
       title={volume.name}

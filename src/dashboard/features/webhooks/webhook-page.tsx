@@ -7,8 +7,8 @@ import { Button, EitherWord } from '../../components/button.tsx';
 import { Confirm } from '../../components/confirm.tsx';
 import { ErrorNotice } from '../../components/error-notice.tsx';
 import { Facts } from '../../components/facts.tsx';
-import { Loading } from '../../components/loading.tsx';
 import { Page, Panel } from '../../components/page.tsx';
+import { PendingPage } from '../../components/pending-page.tsx';
 import { TimeAgo } from '../../components/time-ago.tsx';
 import { useToast } from '../../components/toast.tsx';
 import { dateTime } from '../../lib/format.ts';
@@ -139,12 +139,7 @@ export function WebhookPage() {
   const { can } = useSession();
   const { data: webhook, error } = useWebhook(name);
   const back = { to: '/webhooks', title: 'Webhooks' };
-  if (webhook === undefined)
-    return (
-      <Page title={name} back={back}>
-        {error === null ? <Loading lines={6} /> : <ErrorNotice error={error} />}
-      </Page>
-    );
+  if (webhook === undefined) return <PendingPage title={name} back={back} error={error} />;
   return (
     <Page
       title={name}
