@@ -87,6 +87,8 @@ function refusalHeaders(status: number, asksForAll: boolean): { readonly headers
   return asksForAll && status < 500 ? { headers: AMONG } : {};
 }
 
+const EVENTS = 'text/event-stream';
+
 function responsesOf(route: Route, use: SchemaUse): Record<string, unknown> {
   const byStatus = new Map<number, RejectionCode[]>();
   for (const code of codesOf(route)) {
@@ -98,7 +100,8 @@ function responsesOf(route: Route, use: SchemaUse): Record<string, unknown> {
   const { answer, media = [] } = route.success;
   const content = {
     ...(answer === undefined ? {} : { 'application/json': { schema: jsonSchema(answer, use) } }),
-    ...Object.fromEntries(media.map((type) => [type, { schema: text }])),
+    // Without a schema where the body is a row of events: a reader of events holds it to each of them, one of bodies to the whole.
+    ...Object.fromEntries(media.map((type) => [type, type === EVENTS ? {} : { schema: text }])),
   };
   const responses: Record<string, unknown> = {};
   const all = route.query?.['all'];
