@@ -36,7 +36,26 @@ function* members(value: unknown): Generator<readonly [string, unknown]> {
   }
 }
 
+/** What generators call the sets of values inside of a schema: the schema, then the properties on the way. */
+function* namesOfSets(name: string, schema: unknown): Generator<readonly [string, string]> {
+  if (typeof schema !== 'object' || schema === null) return;
+  const { enum: values, properties = {}, items } = schema as Readonly<Record<string, object>>;
+  if (values !== undefined) yield [name, JSON.stringify(values)];
+  for (const [field, inner] of Object.entries(properties))
+    yield* namesOfSets(`${name}${field.charAt(0).toUpperCase()}${field.slice(1)}`, inner);
+  yield* namesOfSets(`${name}Item`, items);
+}
+
 describe('the OpenAPI document', () => {
+  it('leads generators to one name for one set of values', () => {
+    const { schemas } = document['components'] as { readonly schemas: Readonly<Record<string, unknown>> };
+    const values = new Map<string, string>();
+    for (const [name, schema] of Object.entries(schemas))
+      for (const [set, held] of namesOfSets(name, schema))
+        expect(values.set(set, values.get(set) ?? held).get(set), set).toBe(held);
+    expect(values.size).toBeGreaterThan(50);
+  });
+
   it('is plain JSON', () => {
     expect(JSON.parse(JSON.stringify(document))).toEqual(document);
     expect(document).toMatchObject({ openapi: '3.1.0', info: { title: 'Berth', version: '1.2.3' } });

@@ -298,6 +298,7 @@ export const instanceDetail = shape({
     },
     node: {
       type: 'object',
+      named: 'InstanceHost',
       description:
         'Where it is. A node that does not answer may still run it: what is said of it is what was seen last.',
       fields: {
