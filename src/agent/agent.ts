@@ -129,6 +129,7 @@ export class Agent {
       rootDir: () => this.#info.rootDir,
       wanted: () => new Set([...this.#loop.wantedImages, ...this.#volumes.preparedImages]),
       ask: (images) => this.#imageQuestions.ask(images),
+      divergences: (dryRun) => this.#volumes.discardDue(dryRun),
       onRemoved: (removed, cause) => {
         this.#loop.imageRemoved(removed.image);
         this.#cleaned.removed(removed, cause);
@@ -257,6 +258,7 @@ export class Agent {
         facts: () => this.#changedFacts(),
         offline: () => this.#offline.take(),
         cleaned: () => this.#cleaned.take(),
+        discarded: () => this.#cleaned.takeDiscarded(),
         volumes: () => this.#volumes.observations(),
         onBeat: (beat) => this.#volumes.leases.sent(beat),
       },
@@ -272,6 +274,9 @@ export class Agent {
       engines: options.volumeEngines,
       plain: new PlainEngine(),
       copyIntervalMs: options.copyIntervalMs,
+      ...optional('keepDivergedMs', options.cleaning.divergedMs),
+      onDiscarded: (volumeId, { epoch, path, keptMs }) =>
+        this.#cleaned.discarded({ volumeId, epoch, path, keptMs: Math.floor(keptMs) }),
       link,
       leaseHost: () => new URL(this.#session.server).hostname.replace(/^\[|\]$/g, ''),
       bindSource: async (path) => {

@@ -1,4 +1,4 @@
-import { messageOf } from '../core/model/values.ts';
+import { messageOf, optional } from '../core/model/values.ts';
 import { nearest } from '../core/schema/nearest.ts';
 import { nodeNameOf } from '../core/model/host-name.ts';
 import { LABEL_DOMAIN, NODE_LABELS } from '../core/model/labels.ts';
@@ -199,7 +199,11 @@ function toConfig(
     ...ingressOf(one('ingress') ?? 'off', one('mesh')),
     volumeEngine: volumeEngine(one('volume-engine')),
     copyIntervalMs: copyInterval(one('volume-copy-interval') ?? '1s'),
-    cleaning: cleaningOf(one('clean-disk') ?? '80,70', one('clean-unused') ?? '720h'),
+    cleaning: {
+      ...diskOf(one('clean-disk') ?? '80,70'),
+      ...optional('unusedMs', timeOf('clean-unused', one('clean-unused') ?? '720h')),
+      ...optional('divergedMs', timeOf('clean-diverged', one('clean-diverged') ?? '720h')),
+    },
     logLevel: logLevel(one('log-level') ?? 'info'),
     warnings: [...labels.flatMap(([key]) => labelWarning(key)), ...unusable],
   };
@@ -337,11 +341,7 @@ function copyInterval(text: string): number {
   return seconds * 1000;
 }
 
-const LEAST_UNUSED_MS = 3_600_000;
-
-function cleaningOf(disk: string, unused: string): CleaningSettings {
-  return { ...diskOf(disk), ...unusedOf(unused) };
-}
+const LEAST_CLEANING_MS = 3_600_000;
 
 function diskOf(text: string): Pick<CleaningSettings, 'disk'> {
   if (text === 'off') return {};
@@ -353,12 +353,13 @@ function diskOf(text: string): Pick<CleaningSettings, 'disk'> {
   return { disk: { from, to } };
 }
 
-function unusedOf(text: string): Pick<CleaningSettings, 'unusedMs'> {
-  if (text === 'off') return {};
-  const unusedMs = parseDuration(text);
-  if (unusedMs === undefined || unusedMs < LEAST_UNUSED_MS)
-    throw new Problem(`--clean-unused ${text}: expected a time of 1h or more, e.g. 720h, or off`);
-  return { unusedMs };
+/** Undefined: off. */
+function timeOf(flag: FlagName, text: string): number | undefined {
+  if (text === 'off') return undefined;
+  const ms = parseDuration(text);
+  if (ms === undefined || ms < LEAST_CLEANING_MS)
+    throw new Problem(`--${flag} ${text}: expected a time of 1h or more, e.g. 720h, or off`);
+  return ms;
 }
 
 /** For logs. */

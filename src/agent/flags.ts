@@ -136,6 +136,12 @@ export const FLAGS = [
     help: 'Such images are removed after so long without use, however much room there is, e.g. 720h (default); at least 1h. off: none is removed for its age.',
   },
   {
+    name: 'clean-diverged',
+    value: 'TIME',
+    variable: 'BERTH_AGENT_CLEAN_DIVERGED',
+    help: 'What an earlier primary of a replicated volume alone had written (event volume.diverged) is kept so long, counted while the agent runs, e.g. 720h (default); at least 1h. off: until somebody removes it.',
+  },
+  {
     name: 'log-level',
     value: 'LEVEL',
     variable: 'BERTH_AGENT_LOG_LEVEL',
@@ -187,9 +193,9 @@ DESCRIPTION
 
     Later starts need no arguments: the flags --engine, --label, --bind-root,
     --host-ports, --metadata, --mesh, --advertise-address, --ingress, --volume-engine,
-    --volume-copy-interval, --clean-disk, --clean-unused, --ca-file and --proxy are
-    remembered. Given again, a flag takes the place of the remembered one, as does its
-    variable; an empty value (--label=) takes it away.
+    --volume-copy-interval, --clean-disk, --clean-unused, --clean-diverged, --ca-file
+    and --proxy are remembered. Given again, a flag takes the place of the remembered
+    one, as does its variable; an empty value (--label=) takes it away.
 
     Containers outlive the agent: while it is stopped, restarted or without
     connection they keep running.

@@ -20,6 +20,7 @@ export const SAVED_FLAGS = [
   'volume-copy-interval',
   'clean-disk',
   'clean-unused',
+  'clean-diverged',
   'ca-file',
   'proxy',
 ] as const satisfies readonly FlagName[];

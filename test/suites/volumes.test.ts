@@ -263,6 +263,11 @@ describe.each(ENGINES.map((make) => [make().name, make] as const))('volume engin
     expect(existsSync(join(back, 'lost'))).toBe(false);
     // A second divergence of the same epoch number has a place of its own.
     expect(readFileSync(join(diverged?.path ?? '', 'lost'), 'utf8')).toBe('only here');
+    if (diverged !== undefined) await copiesOf(a).discard(diverged);
+    expect(await copiesOf(a).diverged()).toEqual([]);
+    expect(existsSync(diverged?.path ?? '')).toBe(false);
+    expect(readFileSync(join(back, 'new'), 'utf8')).toBe('second epoch');
+    expect(readFileSync(join(back, 'shared'), 'utf8')).toBe(readFileSync(join(promoted, 'shared'), 'utf8'));
   });
 
   it('keeps nothing aside when it can tell that the old primary had written nothing more', async () => {

@@ -26,6 +26,8 @@ export interface CleaningSettings {
   readonly disk?: { readonly from: number; readonly to: number };
   /** Absent: nothing goes for its age alone. */
   readonly unusedMs?: number;
+  /** Absent: divergences of volumes stay until somebody removes them. */
+  readonly divergedMs?: number;
 }
 
 export interface CleanerOptions {
@@ -38,6 +40,8 @@ export interface CleanerOptions {
   readonly wanted: () => ReadonlySet<string>;
   /** Which of these the control plane needs, with why. Undefined: it does not answer. */
   readonly ask: (images: readonly string[]) => Promise<ReadonlyMap<string, string> | undefined>;
+  /** Removes divergences of volumes whose time is over, or says which. By itself that happens in the volumes' own time. */
+  readonly divergences: (dryRun: boolean) => Promise<NonNullable<NodeCleaning['divergences']>>;
   readonly onRemoved: (removed: RemovedImage, cause: CleaningCause) => void;
   /** What the machine runs out of is other than before. */
   readonly onConditions: () => void;
@@ -82,7 +86,11 @@ export class Cleaner {
 
   /** Because somebody asks. With `dryRun` nothing is removed. */
   clean(dryRun: boolean): Promise<NodeCleaning> {
-    return this.#inTurn(() => this.#clean('asked', dryRun));
+    return this.#inTurn(async () => {
+      const images = await this.#clean('asked', dryRun);
+      const divergences = await this.#options.divergences(dryRun);
+      return { ...images, ...(divergences.length > 0 && { divergences }) };
+    });
   }
 
   /** By itself; whatever fails is tried again. */

@@ -28,6 +28,7 @@ const source: ReportSource = {
   facts: () => undefined,
   offline: () => undefined,
   cleaned: () => undefined,
+  discarded: () => undefined,
   volumes: () => [],
   onBeat: () => undefined,
 };

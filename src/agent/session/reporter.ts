@@ -41,6 +41,7 @@ export interface ReportSource {
   offline(): Report['offline'];
   /** Images that were removed since the last report. */
   cleaned(): Report['cleaned'];
+  discarded(): Report['discarded'];
   volumes(): readonly VolumeObservation[];
   /** This report is about to be sent. */
   onBeat(beat: number): void;
@@ -176,6 +177,7 @@ export class Reporter {
     const facts = this.#source.facts();
     const offline = this.#source.offline();
     const cleaned = this.#source.cleaned();
+    const discarded = this.#source.discarded();
     const failures = this.#source.failures();
     this.#flushedMs = performance.now();
     this.#volumesDue = false;
@@ -197,6 +199,7 @@ export class Reporter {
       ...(facts === undefined ? {} : { facts }),
       ...(offline === undefined ? {} : { offline }),
       ...(cleaned === undefined ? {} : { cleaned }),
+      ...(discarded === undefined ? {} : { discarded }),
       beat: this.#beat,
       volumes: this.#source.volumes(),
     });

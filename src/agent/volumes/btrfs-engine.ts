@@ -211,6 +211,10 @@ class BtrfsVolume implements OpenVolume, SnapshotCopies {
     return await divergedIn(this.#top);
   }
 
+  async discard({ path }: Diverged): Promise<void> {
+    await subvolume('delete', path);
+  }
+
   /**
    * The present primary has reported what it built on. What is aside and equal to that is in the volume and goes; anything else
    * is bytes that only this node has.

@@ -38,6 +38,7 @@ class Changing implements SnapshotCopies {
   }
   async demote(): Promise<void> {}
   async receive(): Promise<void> {}
+  async discard(): Promise<void> {}
   async diverged(): Promise<readonly []> {
     return [];
   }

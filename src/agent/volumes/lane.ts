@@ -1,4 +1,4 @@
-import { messageOf } from '../../core/model/values.ts';
+import { messageOf, optional } from '../../core/model/values.ts';
 import type {
   AssignedVolume,
   VolumeMeasurement,
@@ -6,6 +6,8 @@ import type {
 } from '../../core/protocol/agent-protocol.ts';
 import { type BackOff, backOffMs } from '../back-off.ts';
 import { BindNotAllowedError } from '../containers/bind-roots.ts';
+import { DivergenceAges } from './divergence-ages.ts';
+import { type DivergenceRow, divergenceRows } from './divergence-rows.ts';
 import { fence } from './fence.ts';
 import { machineMs } from './lease-file.ts';
 import type { MountState } from './mount-state.ts';
@@ -33,6 +35,7 @@ const BACK_OFF: BackOff = { baseMs: 1_000, capMs: 30_000 };
 /** One volume on this node: looks, plans, takes one step after the other, and again as often as the order changes. */
 export class VolumeLane {
   readonly place: VolumePlace;
+  readonly #ages: DivergenceAges;
   readonly #tools: VolumeTools;
   #order: AssignedVolume;
   #state: LaneState = UNKNOWN_VOLUME;
@@ -46,6 +49,7 @@ export class VolumeLane {
     this.#order = order;
     this.#tools = tools;
     this.place = tools.records.place(order.id);
+    this.#ages = new DivergenceAges(this.place.folder, tools.log);
   }
 
   get order(): AssignedVolume {
@@ -103,6 +107,22 @@ export class VolumeLane {
     return observationOf(this.#order, this.#state, this.#lease);
   }
 
+  /** What was kept aside, and what becomes of it. */
+  divergences(): readonly DivergenceRow[] {
+    const { keepDivergedMs } = this.#tools;
+    return divergenceRows({
+      order: this.#order,
+      state: this.#state,
+      ...optional('keepDivergedMs', keepDivergedMs),
+    });
+  }
+
+  /** One more pass, to its end. */
+  async passed(): Promise<void> {
+    this.wake();
+    while (this.#pass !== undefined) await this.#pass;
+  }
+
   receiving(engine: string, epoch: number): OpenVolume | VolumeProblem {
     return receiverOf(this.#order, this.#state, engine, epoch);
   }
@@ -110,7 +130,7 @@ export class VolumeLane {
   async received(): Promise<void> {
     const copies = volumeOf(this.#state)?.copies;
     if (copies === undefined) return;
-    this.#apply(await inspectCopies(copies));
+    this.#apply(await inspectCopies(copies, this.#ages));
     this.#tools.onChange(this.place.id);
   }
 
@@ -177,6 +197,7 @@ export class VolumeLane {
         leaseIsHeld: tools.leases.held(id) !== undefined,
         isMounted,
         inUse: tools.inUse(id),
+        ...optional('keepDivergedMs', tools.keepDivergedMs),
         done,
       });
       if (step === undefined) return;
@@ -184,6 +205,7 @@ export class VolumeLane {
         tools,
         place: this.place,
         state: this.#state,
+        ages: this.#ages,
         watchLease: () => this.#watchLease(),
         unwatchLease: () => clearTimeout(this.#expiry),
       });

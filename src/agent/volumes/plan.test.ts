@@ -34,6 +34,8 @@ interface World extends Partial<Omit<VolumeView, 'state' | 'done' | 'leaseIsVali
   /** What is on disk before it is read. */
   readonly stored?: VolumeMetadata;
   readonly hold?: Hold;
+  /** With a divergence that has been kept for 5 ms, and the epoch of the newest copy. */
+  readonly copyEpoch?: number;
   /** Valid until this step is done; absent: as long as the pass. */
   readonly leaseUntil?: VolumeStep['kind'];
   readonly lease?: boolean;
@@ -72,8 +74,16 @@ function held(step: VolumeStep, hold: Hold): Hold {
 
 /** All of a pass, each step taken as it should be. */
 function pass(world: World): readonly VolumeStep[] {
-  const { record = 'unread', stored, hold = NOTHING, lease = true, leaseUntil, ...rest } = world;
-  let state: VolumeState = { ...UNKNOWN_VOLUME, record, hold };
+  const { record = 'unread', stored, hold = NOTHING, lease = true, leaseUntil, copyEpoch, ...rest } = world;
+  let state: VolumeState = {
+    ...UNKNOWN_VOLUME,
+    record,
+    hold,
+    ...(copyEpoch !== undefined && {
+      copy: { epoch: copyEpoch, sequence: 1, takenAt: '' },
+      diverged: [{ epoch: 0, path: '/v/diverged-0', keptMs: 5 }],
+    }),
+  };
   let leaseIsValid = lease;
   let { leaseIsHeld = false } = rest;
   const done = new Set<VolumeStep['kind']>();
@@ -301,6 +311,36 @@ const ROWS: readonly (readonly [string, World, string])[] = [
       hold: { kind: 'outside', epoch: 1, source: '/srv/a' },
     },
     'locate',
+  ],
+  [
+    'divergences whose time is over, of a copy that is whole',
+    { order: REPLICA, record: recorded('replica'), hold: MOUNTED, copyEpoch: 1, keepDivergedMs: 5 },
+    `${AS_COPY} discard`,
+  ],
+  [
+    'divergences, of a copy without the present bytes',
+    { order: REPLICA, record: recorded('replica'), hold: MOUNTED, copyEpoch: 0, keepDivergedMs: 5 },
+    AS_COPY,
+  ],
+  [
+    'divergences whose time is not over',
+    { order: REPLICA, record: recorded('replica'), hold: MOUNTED, copyEpoch: 1, keepDivergedMs: 6 },
+    AS_COPY,
+  ],
+  [
+    'divergences that are kept for ever',
+    { order: REPLICA, record: recorded('replica'), hold: MOUNTED, copyEpoch: 1 },
+    AS_COPY,
+  ],
+  [
+    'divergences whose time is over, of a primary that writes',
+    { order: PRIMARY, record: recorded('primary'), hold: WRITING, copyEpoch: 0, keepDivergedMs: 5 },
+    `${AGAIN} discard`,
+  ],
+  [
+    'divergences of a volume that is held still',
+    { order: SEAL, record: recorded('primary'), hold: SEALED, copyEpoch: 1, keepDivergedMs: 5 },
+    'seal',
   ],
   ['memory', { order: TMPFS, record: 'none' }, 'remember:primary.1 locate'],
 ];

@@ -1,4 +1,5 @@
 import type { AssignedVolume } from '../../core/protocol/agent-protocol.ts';
+import type { KeptDivergence } from './divergence-ages.ts';
 import { metadataOf, senderOf, type VolumeState, volumeOf } from './state.ts';
 import type { VolumeStep } from './step.ts';
 import type { VolumeMetadata } from './volume-metadata.ts';
@@ -16,6 +17,8 @@ export interface VolumeView {
   readonly isMounted: boolean;
   /** A container of this node has it mounted, or will have. */
   readonly inUse: boolean;
+  /** How long divergences are kept here; absent: until somebody removes them. */
+  readonly keepDivergedMs?: number;
   /** What was done in this pass; each kind of step is taken once, but for the record. */
   readonly done: ReadonlySet<VolumeStep['kind']>;
 }
@@ -93,7 +96,8 @@ function planPrimary(view: VolumeView, engine: string): VolumeStep | undefined {
     once(view, leased ? { kind: 'holdLease' } : { kind: 'releaseLease' }) ??
     once(view, { kind: 'makeWritable', engine, epoch, mustExist: wasReplica }) ??
     once(view, { kind: 'lookAside' }) ??
-    once(view, { kind: 'send', engine, epoch, targets: order.copiesTo ?? [] })
+    once(view, { kind: 'send', engine, epoch, targets: order.copiesTo ?? [] }) ??
+    discard(view)
   );
 }
 
@@ -108,8 +112,31 @@ function planReplica(view: VolumeView, engine: string): VolumeStep | undefined {
     mounted(view, engine) ??
     once(view, { kind: 'resize', sizeBytes }) ??
     once(view, { kind: 'demote' }) ??
-    once(view, { kind: 'checkReceiving', engine })
+    once(view, { kind: 'checkReceiving', engine }) ??
+    discard(view)
   );
+}
+
+/**
+ * What an earlier primary alone had written goes when its time is over, and only from a node that has the volume's present bytes whole: until
+ * then it may be the best that is left.
+ */
+export function dueDivergences({
+  order,
+  state,
+  keepDivergedMs = Infinity,
+}: Pick<VolumeView, 'order' | 'state' | 'keepDivergedMs'>): readonly KeptDivergence[] {
+  const { hold, copy } = state;
+  const hasPresentBytes =
+    order.role === 'primary'
+      ? hold.kind === 'writing' && hold.epoch === order.epoch
+      : order.role === 'replica' && copy?.epoch === order.epoch;
+  return hasPresentBytes ? state.diverged.filter(({ keptMs }) => keptMs >= keepDivergedMs) : [];
+}
+
+function discard(view: VolumeView): VolumeStep | undefined {
+  const divergences = dueDivergences(view);
+  return divergences.length === 0 ? undefined : once(view, { kind: 'discard', divergences });
 }
 
 /** Folders of the host and memory: nothing is kept, so there is nothing to lose. */

@@ -84,9 +84,9 @@ describe('what is told', () => {
     [
       'what was kept aside',
       REPLICA,
-      { diverged: [{ epoch: 1, path: '/x' }] },
+      { diverged: [{ epoch: 1, path: '/x', keptMs: 5 }] },
       'none',
-      { diverged: [{ epoch: 1 }] },
+      { diverged: [{ epoch: 1, path: '/x' }] },
     ],
     ['while it goes', { ...KEPT, role: 'gone' }, {}, 'valid', { role: 'primary', state: 'preparing' }],
   ])('%s', (_case, order, state, lease, expected) => {

@@ -51,7 +51,9 @@ export function observationOf(order: AssignedVolume, state: LaneState, lease: Le
     ...(role === 'replica' && state.copy !== undefined ? { copy: state.copy } : {}),
     ...(copies.length === 0 ? {} : { copies }),
     ...(sealed && { sealed }),
-    ...(state.diverged.length === 0 ? {} : { diverged: state.diverged }),
+    ...(state.diverged.length === 0
+      ? {}
+      : { diverged: state.diverged.map(({ epoch, path }) => ({ epoch, path })) }),
   };
 }
 

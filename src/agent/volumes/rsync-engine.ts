@@ -244,6 +244,10 @@ class RsyncVolume implements OpenVolume, SnapshotCopies {
     return await divergedIn(this.#top);
   }
 
+  async discard({ path }: Diverged): Promise<void> {
+    await remove(path);
+  }
+
   get #incoming(): string {
     return join(this.#copies, 'incoming');
   }

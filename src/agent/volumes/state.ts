@@ -1,5 +1,6 @@
 import type { Measurement } from './image.ts';
-import type { Copy, Diverged } from './volume-engine.ts';
+import type { KeptDivergence } from './divergence-ages.ts';
+import type { Copy } from './volume-engine.ts';
 import type { VolumeMetadata } from './volume-metadata.ts';
 
 export interface VolumeProblem {
@@ -44,7 +45,7 @@ export interface VolumeState<Volume = unknown, Sender = unknown> {
   readonly tooSmall?: { readonly sizeBytes: number; readonly usedBytes: number; readonly message: string };
   /** Of a replica: its newest complete copy. */
   readonly copy?: Copy;
-  readonly diverged: readonly Diverged[];
+  readonly diverged: readonly KeptDivergence[];
   readonly trouble?: { readonly problem: VolumeProblem; readonly times: number };
 }
 

@@ -1,3 +1,4 @@
+import type { KeptDivergence } from './divergence-ages.ts';
 import type { VolumeMetadata } from './volume-metadata.ts';
 
 /** Everything that is ever done to a volume, one at a time. `refuse` ends the pass with its problem; it is tried again later. */
@@ -42,6 +43,8 @@ export type VolumeStep =
   /** What was written here under an earlier epoch is kept aside. */
   | { readonly kind: 'demote' }
   | { readonly kind: 'checkReceiving'; readonly engine: string }
+  /** The time of these is over. */
+  | { readonly kind: 'discard'; readonly divergences: readonly KeptDivergence[] }
   | { readonly kind: 'locate'; readonly epoch: number; readonly hostPath: string | undefined }
   | { readonly kind: 'close'; readonly engine: string }
   | { readonly kind: 'remove' };

@@ -1,7 +1,9 @@
 import { rm } from 'node:fs/promises';
+import { messageOf } from '../../core/model/values.ts';
 import type { Log } from '../log.ts';
 import type { CopyLink } from './copy-link.ts';
 import { CopySender } from './copy-sender.ts';
+import type { DivergenceAges, KeptDivergence } from './divergence-ages.ts';
 import { fence } from './fence.ts';
 import { ShrinkRefusedError } from './image.ts';
 import type { Leases } from './leases.ts';
@@ -19,6 +21,8 @@ export interface VolumeTools {
   readonly engines: readonly VolumeEngine[];
   readonly plain: VolumeEngine;
   readonly copyIntervalMs: number;
+  /** How long divergences are kept; absent: until somebody removes them. */
+  readonly keepDivergedMs?: number;
   readonly link: CopyLink;
   /** The path on the host, checked; fails when it is not allowed. */
   readonly bindSource: (hostPath: string) => Promise<string>;
@@ -26,6 +30,7 @@ export interface VolumeTools {
   readonly inUse: (volumeId: string) => boolean;
   readonly onChange: (volumeId: string) => void;
   readonly onGone: (volumeId: string) => void;
+  readonly onDiscarded: (volumeId: string, divergence: KeptDivergence) => void;
   readonly log: Log;
 }
 
@@ -38,6 +43,7 @@ export interface VolumeBench {
   readonly tools: VolumeTools;
   readonly place: VolumePlace;
   readonly state: LaneState;
+  readonly ages: DivergenceAges;
   /** Ends the writers when the lease runs out. */
   readonly watchLease: () => void;
   readonly unwatchLease: () => void;
@@ -77,9 +83,9 @@ function engineNamed({ tools: { plain, engines } }: VolumeBench, name: string): 
 }
 
 /** What a replica has, newest last, and what was kept aside. */
-export async function inspectCopies(copies: SnapshotCopies): Promise<Change> {
+export async function inspectCopies(copies: SnapshotCopies, ages: DivergenceAges): Promise<Change> {
   const copy = (await copies.list()).at(-1);
-  const diverged = await copies.diverged();
+  const diverged = await ages.of(await copies.diverged());
   return ({ copy: _before, ...now }) => ({ ...now, diverged, ...(copy === undefined ? {} : { copy }) });
 }
 
@@ -178,7 +184,7 @@ const EXECUTORS: { readonly [Kind in VolumeStep['kind']]: Executor<Kind> } = {
   },
 
   lookAside: async (_step, bench) => {
-    const diverged = (await mountedVolume(bench).copies?.diverged()) ?? [];
+    const diverged = await bench.ages.of((await mountedVolume(bench).copies?.diverged()) ?? []);
     return (now) => ({ ...now, diverged });
   },
 
@@ -209,7 +215,7 @@ const EXECUTORS: { readonly [Kind in VolumeStep['kind']]: Executor<Kind> } = {
   demote: async (_step, bench) => {
     const { copies } = mountedVolume(bench);
     await copies?.demote();
-    const change = copies === undefined ? unchanged : await inspectCopies(copies);
+    const change = copies === undefined ? unchanged : await inspectCopies(copies, bench.ages);
     // Nothing writes it from here on.
     return (now) => {
       const volume = volumeOf(now);
@@ -222,6 +228,25 @@ const EXECUTORS: { readonly [Kind in VolumeStep['kind']]: Executor<Kind> } = {
     const unsafe = await engineNamed(bench, engine).cannotReceive?.();
     if (unsafe !== undefined) throw new Refusal('receive_unsafe', unsafe);
     return unchanged;
+  },
+
+  /** One that cannot be removed stays, and with it the volume works: it is tried again. */
+  discard: async ({ divergences }, bench) => {
+    const { copies } = mountedVolume(bench);
+    const { tools, place } = bench;
+    const gone = new Set<string>();
+    for (const one of divergences) {
+      const about = { volume: place.id, path: one.path };
+      try {
+        await copies?.discard(one);
+        gone.add(one.path);
+        tools.onDiscarded(place.id, one);
+        tools.log.info('a divergence was kept for its time and is removed', about);
+      } catch (error) {
+        tools.log.warn('a divergence could not be removed', { ...about, problem: messageOf(error) });
+      }
+    }
+    return (now) => ({ ...now, diverged: now.diverged.filter(({ path }) => !gone.has(path)) });
   },
 
   locate: async ({ epoch, hostPath }, { tools }) => {

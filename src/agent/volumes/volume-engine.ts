@@ -74,6 +74,8 @@ export interface SnapshotCopies {
   receive(copy: Copy, parent: CopyName | undefined, stream: AsyncIterable<Uint8Array>): Promise<void>;
   drop(copy: CopyName): Promise<void>;
   diverged(): Promise<readonly Diverged[]>;
+  /** Removes one of `diverged`: its bytes are nowhere else. */
+  discard(diverged: Diverged): Promise<void>;
 }
 
 /** The sender builds on a copy that is not here. */

@@ -6,6 +6,8 @@ import type {
   LeaseRepeat,
   VolumeObservation,
 } from '../../core/protocol/agent-protocol.ts';
+import { AGE_STEP_MS } from './divergence-ages.ts';
+import type { DivergenceRow } from './divergence-rows.ts';
 import { VolumeLane } from './lane.ts';
 import { LeaseLink } from './lease-link.ts';
 import { Leases } from './leases.ts';
@@ -68,6 +70,7 @@ export class Volumes {
   /** Replicated ones of the last orders, without a session: another node may have taken over. */
   readonly #leaseless = new Set<string>();
   #measuring: NodeJS.Timeout | undefined;
+  #aging: NodeJS.Timeout | undefined;
   #link: LeaseLink | undefined;
   #synced = false;
 
@@ -97,6 +100,9 @@ export class Volumes {
     this.#measuring = setInterval(() => {
       for (const kept of this.#kept.values()) void kept.measure();
     }, MEASURE_MS).unref();
+    this.#aging = setInterval(() => {
+      for (const kept of this.#kept.values()) if (kept.divergences().length > 0) kept.wake();
+    }, AGE_STEP_MS).unref();
   }
 
   begin(): void {
@@ -216,6 +222,16 @@ export class Volumes {
     return await kept.measureNow();
   }
 
+  /** Removes divergences whose time is over; with `dryRun` says which it would. */
+  async discardDue(dryRun: boolean): Promise<readonly DivergenceRow[]> {
+    const having = [...this.#kept.values()].filter((kept) => kept.divergences().length > 0);
+    const rows = having.flatMap((kept) => kept.divergences());
+    if (dryRun) return rows;
+    await Promise.all(having.map((kept) => kept.passed()));
+    const left = new Set(having.flatMap((kept) => kept.divergences().map(({ path }) => path)));
+    return rows.map((row) => ({ ...row, removed: !left.has(row.path) }));
+  }
+
   observations(): readonly VolumeObservation[] {
     return [...this.#kept.values()].map((kept) => ({
       ...kept.observation(),
@@ -273,6 +289,7 @@ export class Volumes {
 
   async end(): Promise<void> {
     clearInterval(this.#measuring);
+    clearInterval(this.#aging);
     this.#preparations.end();
     this.#link?.end();
     await Promise.allSettled([...this.#kept.values()].map((kept) => kept.end()));

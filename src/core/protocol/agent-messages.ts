@@ -158,6 +158,12 @@ const cleaned = message({
   },
 });
 
+/** What an earlier primary alone had written, removed after its time: the next report after it, once. */
+const discarded = message({
+  type: 'object',
+  fields: { volumeId: id, epoch: integer, path: humanText, keptMs: count },
+});
+
 const MAX_FAILURES = 16;
 const MAX_LINE = 64 * 1024;
 
@@ -308,6 +314,7 @@ const report = message({
     }),
     offline: optional(offline),
     cleaned: optional(listOf(cleaned, MAX_PROBLEMS)),
+    discarded: optional(listOf(discarded, MAX_CLEANED)),
     /** Of ingress nodes; always whole. */
     ingress: optional(ingressReport),
     traffic: optional(ingressTraffic),
@@ -397,6 +404,22 @@ export const nodeCleaning = message({
     ),
     /** Images that Berth did not pull. */
     others: count,
+    /** Of volumes of this node: what was kept aside, whether it went or would, and how long it has been kept. */
+    divergences: optional(
+      listOf(
+        {
+          type: 'object',
+          fields: {
+            volumeId: id,
+            epoch: integer,
+            path: humanText,
+            removed: { type: 'boolean', orNot: true },
+            message: humanText,
+          },
+        },
+        MAX_JUDGED,
+      ),
+    ),
   },
 });
 export type NodeCleaning = Message<typeof nodeCleaning>;

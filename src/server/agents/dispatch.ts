@@ -210,7 +210,7 @@ export class Dispatch {
     this.#restoredWork = new RestoredWork({ store, placed: this.placed, journal, events, log });
     this.#networks = new NetworkReports({ store, journal, events, log });
     this.#facts = new SessionFacts({ store, journal, events, log });
-    this.#news = new NodeNews({ store, placed: this.placed, journal, events, log });
+    this.#news = new NodeNews({ store, placed: this.placed, volumes: this.volumes, journal, events, log });
     this.#imageQuestions = new KeyedRate(IMAGE_QUESTIONS, this.#clock);
     this.#keptImages = options.keptImages;
     this.#meshReports = new MeshReports({ store, journal, events, clock: this.#clock, log });

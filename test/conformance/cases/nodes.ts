@@ -57,8 +57,19 @@ const keyRotation =
     return { method: 'POST', path: `${NODES}/${node}/rotate-key` };
   };
 
+const KEPT = {
+  volumeId: 'vol_gone',
+  epoch: 1,
+  path: '/v/diverged-1',
+  removed: false,
+  message: 'kept for 3 of 720 h',
+};
+
 const cleaning =
-  (features: readonly string[], value: unknown = { removed: [], kept: [], others: 2 }): Ask =>
+  (
+    features: readonly string[],
+    value: unknown = { removed: [], kept: [], others: 2, divergences: [KEPT] },
+  ): Ask =>
   async (stage) => {
     const node = await agentOf(stage, 'clean', { value }, { features: [...features] });
     return { method: 'POST', path: `${NODES}/${node}/clean` };

@@ -168,6 +168,21 @@ export const nodeCleaned = shape({
       description: 'Images that Berth pulled and that stay, with why.',
     },
     others: { ...integer, description: 'Images that Berth did not pull, which are left alone.' },
+    divergences: optional({
+      ...listOf({
+        type: 'object',
+        fields: {
+          volumeId: text,
+          volume: optional({ ...text, description: 'Its name; absent: it is not there any more.' }),
+          epoch: integer,
+          path: text,
+          removed: flag,
+          message: text,
+        },
+      }),
+      description:
+        'What earlier primaries of replicated volumes alone had written and this node keeps aside: whether its time is over and it is removed (with `dryRun`: would be), and for how long it has been kept.',
+    }),
   },
 });
 

@@ -2,6 +2,7 @@ import { pino } from 'pino';
 import { afterEach, expect, it, vi } from 'vitest';
 import { type NodeName, tenantId } from '../../../core/model/ids.ts';
 import type { Report } from '../../../core/protocol/agent-protocol.ts';
+import type { VolumeRecord } from '../../../core/model/volume.ts';
 import { createIds } from '../../ids.ts';
 import { Journal } from '../../journal/journal.ts';
 import { createMemoryKv } from '../../store/memory.ts';
@@ -9,6 +10,7 @@ import { idOf } from '../../store/record-ids.ts';
 import { Store } from '../../store/store.ts';
 import { StoreView } from '../../store/view.ts';
 import type { PlacedInstances } from '../assignments/placed-instances.ts';
+import { PlacedVolumes } from '../assignments/placed-volumes.ts';
 import { KeyedRate } from '../sessions/keyed-rate.ts';
 import type { AgentSession } from '../sessions/session.ts';
 import { systemClock } from '../../clock.ts';
@@ -48,6 +50,7 @@ async function hearing() {
   const news = new NodeNews({
     store,
     placed: {} as PlacedInstances,
+    volumes: new PlacedVolumes(store.view),
     journal,
     events,
     log: pino({ enabled: false }),
@@ -55,7 +58,7 @@ async function hearing() {
   const hear = (names: readonly string[]): void => {
     for (const name of names) news.take(session, { cleaned: cleaned(name) } as unknown as Report);
   };
-  return { kv, tenant, told, hear };
+  return { kv, tenant, told, hear, news, journal };
 }
 
 const NAMES = Array.from({ length: 9 }, (_, at) => `i${at}`);
@@ -94,5 +97,42 @@ it('tells again what the store did not take', async () => {
   hear(['i0']);
   await vi.advanceTimersByTimeAsync(25_000);
   expect(told).toEqual([['i0'], ['i0']]);
+  await kv.close();
+});
+
+it('has every divergence that a node removed in an event, of volumes of that node', async () => {
+  const { kv, tenant, news, journal } = await hearing();
+  const volume = (id: string, node: string) =>
+    ({
+      id,
+      name: `name-${id}`,
+      replicas: [{ nodeId: node, state: 'live' }],
+      leaving: [],
+    }) as unknown as VolumeRecord;
+  await tenant.commit(
+    tenant
+      .transaction()
+      .put('volumes', idOf('volumes', 'vol_1'), volume('vol_1', 'n1'))
+      .put('volumes', idOf('volumes', 'vol_2'), volume('vol_2', 'n2')),
+  );
+  const discarded = [
+    ...['vol_2', 'vol_none'].map((volumeId) => ({ volumeId, epoch: 1, path: '/v', keptMs: 0 })),
+    ...[1, 2, 3].map((epoch) => ({
+      volumeId: 'vol_1',
+      epoch,
+      path: `/v/diverged-${epoch}`,
+      keptMs: 720 * 3_600_000,
+    })),
+  ];
+  news.take(session, { discarded } as unknown as Report);
+  await vi.advanceTimersByTimeAsync(60_000);
+  const events = vi.mocked(journal.event).mock.calls.map(([, , event]) => event);
+  expect(events.map(({ details }) => (details as { epoch: number }).epoch)).toEqual([1, 2, 3]);
+  expect(events[0]).toMatchObject({
+    kind: 'volume.divergence_removed',
+    subject: { kind: 'Volume', name: 'vol_1' },
+    message: 'volume name-vol_1: what n1 alone wrote in epoch 1 was kept for 720 h, its time, and is removed',
+    details: { name: 'name-vol_1', nodeId: 'n1', path: '/v/diverged-1' },
+  });
   await kv.close();
 });

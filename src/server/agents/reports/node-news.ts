@@ -4,6 +4,7 @@ import { formatBytes } from '../../../core/model/quantity.ts';
 import type { Journal } from '../../journal/journal.ts';
 import type { Store } from '../../store/store.ts';
 import type { PlacedInstances } from '../assignments/placed-instances.ts';
+import type { PlacedVolumes } from '../assignments/placed-volumes.ts';
 import type { KeyedRate } from '../sessions/keyed-rate.ts';
 import type { AgentSession } from '../sessions/session.ts';
 
@@ -13,8 +14,10 @@ const MOST_NAMED = 50;
 /** Removed images of one node that wait for an event; of more the oldest are not told. */
 const MOST_HELD = 1_000;
 const HELD_MS = 10_000;
+const HOUR_MS = 60 * 60_000;
 
 type Cleaned = NonNullable<Report['cleaned']>[number];
+type Discarded = NonNullable<Report['discarded']>[number];
 type PublishedEvent = Parameters<Journal['event']>[2];
 
 const CAUSES = {
@@ -44,9 +47,16 @@ function joined(cleaned: Cleaned[]): Cleaned {
   return { cause, images };
 }
 
+interface Held {
+  readonly session: AgentSession;
+  readonly cleaned: Cleaned[];
+  readonly discarded: Discarded[];
+}
+
 export interface NodeNewsOptions {
   readonly store: Store;
   readonly placed: PlacedInstances;
+  readonly volumes: PlacedVolumes;
   readonly journal: Journal;
   readonly events: KeyedRate;
   readonly log: Logger;
@@ -56,42 +66,56 @@ export interface NodeNewsOptions {
 export class NodeNews {
   readonly #options: NodeNewsOptions;
   /** By node, what was removed there and is in no event yet. */
-  readonly #held = new Map<string, { session: AgentSession; cleaned: Cleaned[] }>();
+  readonly #held = new Map<string, Held>();
   #isWaiting = false;
 
   constructor(options: NodeNewsOptions) {
     this.#options = options;
   }
 
-  take(session: AgentSession, { offline, cleaned = [] }: Report): void {
+  take(session: AgentSession, { offline, cleaned = [], discarded = [] }: Report): void {
     const { events } = this.#options;
     if (offline !== undefined && events.take(`${session.key}/offline`))
       this.#publish(session, this.#ranOffline(session, offline), () => undefined);
-    const news = cleaned.filter(({ images }) => images.length > 0);
-    if (news.length === 0) return;
-    this.#hold(session, news);
+    const images = cleaned.filter((one) => one.images.length > 0);
+    if (images.length === 0 && discarded.length === 0) return;
+    this.#hold(session, images, discarded);
     this.#tellHeld();
   }
 
   /** Every removal is in an event: what the rate does not let through now goes with the next one. */
-  #hold(session: AgentSession, news: readonly Cleaned[]): void {
-    const all = [...(this.#held.get(session.key)?.cleaned ?? []), ...news];
+  #hold(session: AgentSession, news: readonly Cleaned[], gone: readonly Discarded[] = []): void {
+    const before = this.#held.get(session.key);
+    const all = [...(before?.cleaned ?? []), ...news];
+    const discarded = [...(before?.discarded ?? []), ...gone];
+    const surplus = discarded.splice(0, Math.max(0, discarded.length - MOST_HELD)).length;
+    if (surplus > 0)
+      this.#options.log.warn(
+        { node: session.identity.node, dropped: surplus },
+        'removed divergences are in no event',
+      );
     let count = all.reduce((sum, { images }) => sum + images.length, 0);
     while (count > MOST_HELD) {
       const dropped = all.shift()?.images.length ?? 0;
       this.#options.log.warn({ node: session.identity.node, dropped }, 'removed images are in no event');
       count -= dropped;
     }
-    this.#held.set(session.key, { session, cleaned: all });
+    this.#held.set(session.key, { session, cleaned: all, discarded });
   }
 
   #tellHeld(): void {
-    for (const [key, { session, cleaned }] of this.#held) {
+    for (const [key, { session, cleaned, discarded }] of this.#held) {
       while (cleaned.length > 0 && this.#options.events.take(`${key}/cleaned`)) {
         const news = joined(cleaned);
         this.#publish(session, cleaningEvent(session, news), () => this.#hold(session, [news]));
       }
-      if (cleaned.length === 0) this.#held.delete(key);
+      while (discarded.length > 0 && this.#options.events.take(`${key}/discarded`)) {
+        const [first] = discarded.splice(0, 1);
+        const event = first && this.#discardedEvent(session, first);
+        if (first !== undefined && event !== undefined)
+          this.#publish(session, event, () => this.#hold(session, [], [first]));
+      }
+      if (cleaned.length === 0 && discarded.length === 0) this.#held.delete(key);
     }
     this.#tellLater();
   }
@@ -145,6 +169,21 @@ export class NodeNews {
         stopped: stopped.slice(0, MOST_NAMED),
         waiting: waiting.slice(0, MOST_NAMED),
       },
+    };
+  }
+
+  /** Undefined: the volume is not of that node. */
+  #discardedEvent(
+    { identity: { tenantId, node } }: AgentSession,
+    { volumeId, epoch, path, keptMs }: Discarded,
+  ): PublishedEvent | undefined {
+    const name = this.#options.volumes.find(tenantId, node, volumeId)?.record.name;
+    if (name === undefined) return undefined;
+    return {
+      kind: 'volume.divergence_removed',
+      subject: { kind: 'Volume', name: volumeId },
+      message: `volume ${name}: what ${node} alone wrote in epoch ${epoch} was kept for ${Math.floor(keptMs / HOUR_MS)} h, its time, and is removed`,
+      details: { name, nodeId: node, epoch, path, keptMs },
     };
   }
 

@@ -67,6 +67,7 @@ describe('messages of agents', () => {
         waiting: [{ instanceId: 'ins_2', reason: 'volume_not_ready', message: 'waits' }],
       },
       cleaned: [{ cause: 'disk', images: [{ image: 'x/y:1', bytes: 1 }] }],
+      discarded: [{ volumeId: 'vol_1', epoch: 1, path: '/v/diverged-1', keptMs: 5 }],
     },
     { type: 'data', streamId: 's1', text: 'x', channel: 'stderr' },
     { type: 'data', streamId: 's1', value: [{ any: 1 }] },
@@ -110,6 +111,7 @@ describe('messages of agents', () => {
     { type: 'ask-images', epoch: 1, requestId: 'r', images: ['x y'] },
     { type: 'ask-images', epoch: 1, requestId: 'r', images: Array.from({ length: 501 }, () => 'x/y:1') },
     { ...report, cleaned: [{ cause: 'spite', images: [] }] },
+    { ...report, discarded: [{ volumeId: 'vol_1', epoch: 1, path: '/v', keptMs: -1 }] },
     { type: 'data', text: 'x' },
     { type: 'data', streamId: 's1', channel: 'stdin' },
   ])('are refused when malformed: %j', (message) => {

@@ -2,6 +2,7 @@ import { exactly } from '../../../core/schema/shape.ts';
 import type { AnswerOf } from '../../../core/operations/operation.ts';
 import type { NODES } from '../../../core/operations/nodes.ts';
 import { CLEANING_FEATURE } from '../../../core/protocol/agent-protocol.ts';
+import { optional } from '../../../core/model/values.ts';
 import { isRejection } from '../../../core/rejections/reject.ts';
 import type { Dispatch } from '../../agents/dispatch.ts';
 import { parseNodeCleaning } from '../../agents/sessions/agent-message.ts';
@@ -40,5 +41,10 @@ export async function cleanNode(
     return agentUnreachable(name, `The agent of ${name} did not answer: ${answer}.`);
   const cleaning = parseNodeCleaning(answer[0]);
   if (cleaning === undefined) return agentUnreachable(name, `The agent of ${name} answered something else.`);
-  return { status: 200, body: asCleaning({ name, dryRun, ...cleaning }) };
+  const { divergences, ...images } = cleaning;
+  const named = divergences?.map((one) => ({
+    ...one,
+    ...optional('volume', store.get('volumes', idOf('volumes', one.volumeId))?.record.name),
+  }));
+  return { status: 200, body: asCleaning({ name, dryRun, ...images, ...optional('divergences', named) }) };
 }
