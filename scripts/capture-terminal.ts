@@ -1,7 +1,10 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { GuideHouse } from '../test/support/guide/house.ts';
+import { type CommandStep, parsePage } from '../test/support/guide/page.ts';
+import { asWritten, GUIDE, rewrite, SAMPLE } from '../test/support/guide/rewriting.ts';
 import { ROOT } from './run.ts';
+import { buildParts } from './terminal/built-parts.ts';
 import { Screen, type Typed } from './terminal/screen.ts';
 
 const PAGE = join(ROOT, 'docs/guide/terminal.md');
@@ -113,10 +116,7 @@ Commands, each typed into a real terminal of ${COLUMNS} columns on a machine cal
 \`npm run capture\`. Colours are left out; nothing is said by colour alone.
 `;
 
-const house = new GuideHouse();
-const screen = new Screen(COLUMNS, ROWS);
-
-function block(text: string): string {
+function block(house: GuideHouse, text: string): string {
   const shown = text.replaceAll(house.socketPath, '/var/run/docker.sock').replaceAll(house.home, '~');
   return `\`\`\`text\n${shown
     .split('\n')
@@ -124,23 +124,66 @@ function block(text: string): string {
     .join('\n')}\n\`\`\`\n`;
 }
 
-await house.prepare();
-try {
-  await screen.open(house);
-  const up = await screen.start('berth up --quickstart', '--clean removes it.');
-  const page = [HEAD, '## Starting\n', block(up)];
-  await screen.another();
-  const image = /Sample image: (\S+),/.exec(up)?.[1] ?? '';
-  for (const shot of shots(image)) {
-    const text = await screen.type(shot);
-    if (shot.title !== undefined) page.push(`## ${shot.title}\n`);
-    if (shot.words !== undefined) page.push(`${shot.words}\n`);
-    if (shot.hidden !== true) page.push(block(text));
+/** `npm run capture`: the commands of `terminal.md`, and what they show. */
+async function captureCommands(): Promise<void> {
+  const house = new GuideHouse();
+  const screen = new Screen(COLUMNS, ROWS);
+  await house.prepare();
+  try {
+    await screen.open(house);
+    const up = await screen.start('berth up --quickstart', '--clean removes it.');
+    const page = [HEAD, '## Starting\n', block(house, up)];
+    await screen.another();
+    const image = /Sample image: (\S+),/.exec(up)?.[1] ?? '';
+    for (const shot of shots(image)) {
+      const text = await screen.type(shot);
+      if (shot.title !== undefined) page.push(`## ${shot.title}\n`);
+      if (shot.words !== undefined) page.push(`${shot.words}\n`);
+      if (shot.hidden !== true) page.push(block(house, text));
+    }
+    const stopped = (await screen.stop()).slice(up.length).replace(/^\^C/, '').replace(/\n\$$/, '').trim();
+    page.push('## Stopping\n', 'Ctrl-C, where `berth up` runs:\n', block(house, stopped));
+    writeFileSync(PAGE, page.join('\n'));
+  } finally {
+    screen.close();
+    await house.stop();
   }
-  const stopped = (await screen.stop()).slice(up.length).replace(/^\^C/, '').replace(/\n\$$/, '').trim();
-  page.push('## Stopping\n', 'Ctrl-C, where `berth up` runs:\n', block(stopped));
-  writeFileSync(PAGE, page.join('\n'));
-} finally {
-  screen.close();
-  await house.stop();
 }
+
+/** A page of the guide that starts from nothing, typed by a person: each command stands in the page, and what it shows is written there. */
+async function capturePage(name: string): Promise<void> {
+  const page = parsePage(name, readFileSync(join(GUIDE, name), 'utf8'));
+  const house = new GuideHouse();
+  const screen = new Screen(COLUMNS, ROWS);
+  const shown = new Map<CommandStep, readonly string[]>();
+  await house.prepare();
+  try {
+    await house.needMachines(page.machines);
+    await screen.open(house);
+    for (const step of page.steps) {
+      if (step.kind === 'skipped') continue;
+      const command = step.text.replaceAll(SAMPLE, house.sampleImage);
+      if (step.kind === 'file') {
+        writeFileSync(join(house.home, 'berth', step.name), command);
+        continue;
+      }
+      const text =
+        step.until === undefined ? await screen.type({ command }) : await screen.start(command, step.until);
+      if (step.until !== undefined) await screen.another();
+      house.hear(text);
+      // The command itself stands there too.
+      const output = text.split('\n').slice(command.split('\n').length).join('\n');
+      if (step.expected !== undefined) shown.set(step, asWritten(house, step, output));
+    }
+    rewrite(name, shown);
+    await screen.stop();
+  } finally {
+    screen.close();
+    await house.stop();
+  }
+}
+
+buildParts();
+const only = process.argv[2];
+if (only === undefined) await captureCommands();
+for (const name of ['first-ten-minutes.md']) if (only === undefined || only === name) await capturePage(name);

@@ -1,7 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { GuideHouse } from '../test/support/guide/house.ts';
-import { ROOT, runTool } from './run.ts';
+import { ROOT } from './run.ts';
+import { buildParts } from './terminal/built-parts.ts';
 import { type ShownLine, terminalPicture } from './terminal/picture.ts';
 import { type Recorded, Screen } from './terminal/screen.ts';
 
@@ -35,9 +36,7 @@ function show(lines: readonly Recorded[]): void {
   atMs += BETWEEN_MS;
 }
 
-// A checkout builds these at its first start, and says so.
-for (const part of ['programs', 'dashboard', 'docs'])
-  runTool('node', [join(ROOT, `scripts/build-${part}.ts`), '--if-stale']);
+buildParts();
 await house.prepare();
 try {
   await screen.open(house);

@@ -13,7 +13,17 @@ export interface Source extends DocsEntry {
 const GROUPS: readonly (readonly [title: string, slugs: readonly string[]])[] = [
   [
     'Begin',
-    ['first-deployment', 'install', 'describing', 'one-folder', 'a-day', 'dashboard', 'cli', 'client'],
+    [
+      'first-ten-minutes',
+      'first-deployment',
+      'install',
+      'describing',
+      'one-folder',
+      'a-day',
+      'dashboard',
+      'cli',
+      'client',
+    ],
   ],
   [
     'Run applications',

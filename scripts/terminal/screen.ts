@@ -64,7 +64,7 @@ export class Screen {
   async start(command: string, until: string): Promise<string> {
     this.tmux('send-keys', '-l', command);
     this.tmux('send-keys', 'Enter');
-    return this.#until((text) => text.endsWith(until));
+    return this.#until((text) => text.includes(until));
   }
 
   /** Ctrl-C in the first window, and what it says then. */

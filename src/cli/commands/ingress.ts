@@ -4,11 +4,16 @@ import { EXIT } from '../exit-code.ts';
 import { textOf } from '../fields.ts';
 import type { IngressStatus } from '../ingress-check.ts';
 import { type Listing, listText, outputFormat, isWhole, printWhole } from '../output.ts';
+import { expiry } from '../table.ts';
 
 type Row = IngressStatus & { readonly deployment: string };
 
 function wayText({ host, path, protocol, listen }: Row): string {
   return host === undefined ? `${textOf(protocol)}/${textOf(listen)}` : `${host}${path ?? ''}`;
+}
+
+function endText(notAfter: string | undefined, now: number): string {
+  return notAfter === undefined ? '-' : `ends ${expiry(notAfter, now)}`;
 }
 
 const WAYS: Listing<Row> = {
@@ -17,9 +22,14 @@ const WAYS: Listing<Row> = {
     { header: 'HOST', cell: wayText },
     { header: 'DEPLOYMENT', cell: ({ deployment }) => deployment },
     { header: 'STATE', cell: ({ state }) => textOf(state) },
-    { header: 'CERTIFICATE UNTIL', cell: ({ certificate }) => textOf(certificate?.notAfter) || '-' },
+    { header: 'CERTIFICATE', cell: ({ certificate }, now) => endText(certificate?.notAfter, now) },
+    {
+      header: 'CERTIFICATE UNTIL',
+      cell: ({ certificate }) => textOf(certificate?.notAfter) || '-',
+      wide: true,
+    },
     { header: 'NODES', cell: ({ nodes = [] }) => nodes.join(', ') || '-' },
-    { header: 'URL', cell: ({ url }) => textOf(url), wide: true },
+    { header: 'URL', cell: ({ url }) => textOf(url) || '-' },
     { header: 'WHY', cell: ({ problem }) => textOf(problem) },
   ],
 };

@@ -1,16 +1,14 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { GuideHouse } from './house.ts';
-import { mismatch, printable } from './output.ts';
+import { mismatch } from './output.ts';
 import { type CommandStep, type Page, parsePage } from './page.ts';
+import { asWritten, GUIDE, rewrite, SAMPLE } from './rewriting.ts';
 import type { PageShell } from './shell.ts';
 
-const GUIDE = join(import.meta.dirname, '../../../docs/guide');
 /** `GUIDE_UPDATE=1` writes what came out into the pages where it is not what they say; look at the difference then. */
 const UPDATE = process.env['GUIDE_UPDATE'] === '1';
-/** The tag of the sample is a digest, another one with another busybox. */
-const SAMPLE = /127\.0\.0\.1:5000\/berth\/hello:1\.0-[0-9a-f]{8}/g;
 
 /** A page is many programs one after another, on machines that have other work as well. */
 const PAGE_MS = 300_000;
@@ -26,18 +24,12 @@ async function execute(
   const { status, output } = await (step.until === undefined
     ? shell.run(text)
     : shell.start(text, step.until));
-  const seen = output
-    .replaceAll(house.socketPath, '/var/run/docker.sock')
-    .replaceAll(house.home, '~')
-    .replaceAll(house.sampleImage, sampleOf(house, step));
+  house.hear(output);
+  const seen = asWritten(house, step, output);
   const place = `${path}:${step.line}: ${step.text}`;
-  if (status !== step.status) throw new Error(`${place}\nended with ${status}, not ${step.status}:\n${seen}`);
-  return seen.split('\n').map((line) => line.trimEnd());
-}
-
-/** As the page writes it. */
-function sampleOf(house: GuideHouse, step: CommandStep): string {
-  return SAMPLE.exec([step.text, ...(step.expected ?? [])].join('\n'))?.[0] ?? house.sampleImage;
+  if (status !== step.status)
+    throw new Error(`${place}\nended with ${status}, not ${step.status}:\n${seen.join('\n')}`);
+  return seen;
 }
 
 async function follow(house: GuideHouse, name: string, page: Page, shell: PageShell): Promise<void> {
@@ -64,21 +56,33 @@ async function follow(house: GuideHouse, name: string, page: Page, shell: PageSh
   if (replaced.size > 0) rewrite(name, replaced);
 }
 
-function rewrite(name: string, replaced: ReadonlyMap<CommandStep, readonly string[]>): void {
-  const path = join(GUIDE, name);
-  const lines = readFileSync(path, 'utf8').split('\n');
-  for (const [step, actual] of [...replaced].toReversed()) {
-    const from = step.line - 1 + step.text.split('\n').length;
-    lines.splice(from, step.expected?.length ?? 0, ...printable(actual));
+/** From nothing, with machines of its own: the page starts the control plane itself. */
+async function followBare(name: string, page: Page): Promise<void> {
+  const house = new GuideHouse();
+  try {
+    await house.prepare();
+    await house.needMachines(page.machines);
+    const shell = house.bareShell();
+    try {
+      await follow(house, name, page, shell);
+    } finally {
+      await shell.end();
+    }
+  } finally {
+    await house.stop();
   }
-  writeFileSync(path, lines.join('\n'));
 }
 
 /**
  * Pages that are followed in a file of their own, beside the others: all of them one after another took longer than any other file. They are those
- * that need images of programs, and what is about credentials. The rest has every other page, a new one too.
+ * that need images of programs, what is about credentials, and what has machines of its own. The rest has every other page, a new one too.
  */
-const BESIDE: readonly string[] = ['containers.md', 'rotate-postgresql.md', 'secrets.md'];
+const BESIDE: readonly string[] = [
+  'containers.md',
+  'first-ten-minutes.md',
+  'rotate-postgresql.md',
+  'secrets.md',
+];
 
 type Part = 'beside' | 'rest';
 
@@ -115,6 +119,7 @@ export function followPages(part: Part): void {
       '%s',
       async (name) => {
         const page = parsePage(name, readFileSync(join(GUIDE, name), 'utf8'));
+        if (page.machines.length > 0) return followBare(name, page);
         await house.needEngines(page.engines);
         await house.needImages(page.images);
         const shell = house.shell();

@@ -12,6 +12,7 @@ import { ensurePackages } from '../harness/packages.ts';
 import { nginxImage } from '../harness/nginx-image.ts';
 import { postgresImage } from '../harness/postgres-image.ts';
 import type { ImageContent } from '../harness/registry.ts';
+import { Neighbours } from './neighbours.ts';
 import { PageShell } from './shell.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
@@ -40,6 +41,7 @@ export class GuideHouse {
   readonly home = mkdtempSync(join(tmpdir(), 'berth-guide-'));
   readonly #engines: TestEngine[] = [];
   readonly #images = new Set<string>();
+  #neighbours: Neighbours | undefined;
   #up: ChildProcess | undefined;
   #said = '';
   /** Of the sample: its tag is a digest, and so another one with another busybox. */
@@ -98,7 +100,12 @@ export class GuideHouse {
       UP_MS,
     );
     if (child.exitCode !== null) throw new Error(`berth up ended:\n${this.#said}`);
-    this.sampleImage = /Sample image: (\S+),/.exec(this.#said)?.[1] ?? '';
+    this.hear(this.#said);
+  }
+
+  /** What `berth up` says of its sample, here or in a page. */
+  hear(said: string): void {
+    this.sampleImage = /Sample image: (\S+),/.exec(said)?.[1] ?? this.sampleImage;
   }
 
   get socketPath(): string {
@@ -107,6 +114,19 @@ export class GuideHouse {
 
   async needEngines(count: number): Promise<void> {
     while (this.#engines.length < count) this.#engines.push(await startEngine());
+  }
+
+  /** Further machines beside this one, which is 172.30.0.1 then. */
+  async needMachines(names: readonly string[]): Promise<void> {
+    const [first] = this.#engines;
+    if (first === undefined || names.length === 0) return;
+    this.#neighbours = new Neighbours(this.home, first);
+    await this.needEngines(names.length + 1);
+    for (const [at, name] of names.entries()) {
+      const engine = this.#engines[at + 1];
+      if (engine !== undefined)
+        await this.#neighbours.add({ name, engine }, this.environment()['PATH'] ?? '');
+    }
   }
 
   async needImages(references: readonly string[]): Promise<void> {
@@ -131,6 +151,11 @@ export class GuideHouse {
     mkdirSync(folder);
     // Its port is taken by the agent of `berth up`: further agents of a page share its network namespace.
     return new PageShell(this.entry(), folder, { ...this.environment(), BERTH_AGENT_MESH: 'off' });
+  }
+
+  /** For a page that starts everything itself. */
+  bareShell(): PageShell {
+    return new PageShell(this.#inside(['--uts'], `hostname ${HOST}`), this.#folder, this.environment());
   }
 
   /** What a page made is gone before the next begins, which may list what there is; the sample is there again. */
@@ -160,6 +185,7 @@ export class GuideHouse {
       this.#up.kill('SIGINT');
       await ended;
     }
+    await this.#neighbours?.stop();
     for (const engine of this.#engines) await engine.stop();
     removeWithMounts(this.home);
   }

@@ -24,8 +24,9 @@ describe('a page of the guide', () => {
   });
 
   it('takes markers for the next block only', () => {
-    const { steps, engines } = page(
+    const { steps, engines, machines } = page(
       '<!-- guide:engines 2 -->',
+      '<!-- guide:machine berlin-1 -->',
       '<!-- guide:status 4 -->',
       `${fence}console`,
       '$ first',
@@ -47,6 +48,7 @@ describe('a page of the guide', () => {
       '-->',
     );
     expect(engines).toBe(2);
+    expect(machines).toEqual(['berlin-1']);
     expect(steps).toMatchObject([
       { text: 'first', status: 0 },
       { text: 'second', status: 4 },

@@ -32,6 +32,8 @@ export interface Page {
   readonly steps: readonly Step[];
   /** Engines beyond the first, for pages about several nodes: their sockets are $ENGINE2, $ENGINE3, … */
   readonly engines: number;
+  /** Names of machines beside `vm`, reached by SSH; such a page starts its control plane itself. */
+  readonly machines: readonly string[];
   /** Images beside the sample that the registry of the page's machine holds: see `house.ts`. */
   readonly images: readonly string[];
 }
@@ -55,6 +57,7 @@ export function parsePage(path: string, text: string): Page {
   const steps: Step[] = [];
   let engines = 1;
   const images: string[] = [];
+  const machines: string[] = [];
   let markers: Markers = {};
   const complain = (line: number, words: string): Error => new Error(`${path}:${line}: ${words}`);
   for (let index = 0; index < lines.length; index += 1) {
@@ -62,6 +65,7 @@ export function parsePage(path: string, text: string): Page {
     const [, name, value = ''] = MARKER.exec(line) ?? [];
     if (name === 'engines') engines = Number(value);
     else if (name === 'image') images.push(value);
+    else if (name === 'machine') machines.push(value);
     else if (name !== undefined) {
       if (!['skip', 'status', 'background', 'file'].includes(name))
         throw complain(index + 1, `unknown marker guide:${name}`);
@@ -85,7 +89,7 @@ export function parsePage(path: string, text: string): Page {
       index = end;
     }
   }
-  return { steps, engines, images };
+  return { steps, engines, machines, images };
 }
 
 function blockSteps(line: number, language: string, body: readonly string[], markers: Markers): Step[] {
