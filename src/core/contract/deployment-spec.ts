@@ -10,7 +10,8 @@ import type { ConfigFile } from '../model/config-file.ts';
 import { isRecord } from '../model/values.ts';
 import { inOrder } from '../schema/shape.ts';
 import { ingressEntries } from './ingress-drafts.ts';
-import { deploymentBody, type DeploymentDraft, type SecretEntryDraft } from './deployment-body.ts';
+import { deploymentBody, type DeploymentDraft } from './deployment-body.ts';
+import type { SecretEntryDraft } from './workload/secrets.ts';
 
 /** Without write-time material, and without what no secret has. */
 export function withoutMaterial(draft: DeploymentDraft): DeploymentDraft {

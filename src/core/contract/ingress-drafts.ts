@@ -1,6 +1,7 @@
 import type { IngressEntry } from '../model/ingress.ts';
 import { isRecord } from '../model/values.ts';
-import type { DeploymentDraft, IngressEntryDraft } from './deployment-body.ts';
+import type { DeploymentDraft } from './deployment-body.ts';
+import type { IngressEntryDraft } from './workload/ingress.ts';
 
 /** As a list, however it was sent. */
 export function ingressDrafts(ingress: DeploymentDraft['ingress']): readonly IngressEntryDraft[] {

@@ -1,5 +1,5 @@
 import { ROTATION_PHASES } from '../model/rotation-phase.ts';
-import { secretAnchor, secretMaterialFields } from './deployment-body.ts';
+import { secretAnchor, secretMaterialFields } from './workload/secrets.ts';
 import { shape } from '../schema/shape.ts';
 
 export const secretWriteBody = shape({

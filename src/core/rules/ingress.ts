@@ -1,4 +1,4 @@
-import { type IngressEntryDraft, MAX_INGRESS } from '../contract/deployment-body.ts';
+import { type IngressEntryDraft, MAX_INGRESS } from '../contract/workload/ingress.ts';
 import { ingressDrafts } from '../contract/ingress-drafts.ts';
 import { INGRESS_PROTOCOLS, INGRESS_PROVIDERS, ingressKey } from '../model/ingress.ts';
 import { isRecord } from '../model/values.ts';

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import type { DeploymentDraft, SecretEntryDraft } from '../../../core/contract/deployment-body.ts';
+import type { DeploymentDraft } from '../../../core/contract/deployment-body.ts';
+import type { SecretEntryDraft } from '../../../core/contract/workload/secrets.ts';
 import type { DeploymentRecord, DeploymentSpec } from '../../../core/model/deployment.ts';
 import type { TenantId } from '../../../core/model/ids.ts';
 import { DEFAULT_SECRET_POLICY } from '../../../core/model/secret-limits.ts';

@@ -1,4 +1,5 @@
-import type { DeploymentDraft, SecretEntryDraft } from '../../../core/contract/deployment-body.ts';
+import type { DeploymentDraft } from '../../../core/contract/deployment-body.ts';
+import type { SecretEntryDraft } from '../../../core/contract/workload/secrets.ts';
 import { type GenerateDraft, generatedKeys } from '../../../core/contract/secret-draft.ts';
 import type { Alteration } from '../../../core/model/announcement.ts';
 import type { MintPolicy } from '../../../core/model/credential.ts';
