@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { parse as parseYaml } from 'yaml';
-import { SERVER_OWNED } from '../../src/core/contract/deployment-body.ts';
+import { SERVER_OWNED } from '../../src/core/contract/server-owned.ts';
 import type { Alteration } from '../../src/core/model/announcement.ts';
 import { CATALOGUE, isRejectionCode } from '../../src/core/rejections/catalogue.ts';
 import { received } from '../../src/core/rejections/redaction.ts';

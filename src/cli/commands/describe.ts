@@ -12,6 +12,7 @@ import { listText, outputFormat, printWhole, structuredText } from '../output.ts
 import type { Deployment } from '../records.ts';
 import { instances as INSTANCES } from '../resources/deployments.ts';
 import { resourceOf } from '../resources/index.ts';
+import { SERVER_OWNED } from '../../core/contract/server-owned.ts';
 import { JOB_RUNS } from '../resources/jobs.ts';
 import type { Session } from '../session.ts';
 import { age } from '../table.ts';
@@ -21,18 +22,7 @@ import { describeNode } from './describe-node.ts';
 import { describeTenant } from './describe-tenant.ts';
 import { describeVolume } from './describe-volume.ts';
 
-const SERVER_OWNED = new Set([
-  'id',
-  'tenantId',
-  'revision',
-  'specHash',
-  'imageDigest',
-  'createdAt',
-  'updatedAt',
-  'status',
-  'storedLabels',
-  'containerDefaults',
-]);
+const notWritten = new Set<string>(SERVER_OWNED);
 
 export const describe: CommandBody = {
   description: [
@@ -87,7 +77,7 @@ async function describeDeployment(
   const { terminal } = session;
   const { style } = terminal;
   const now = session.now();
-  const spec = Object.fromEntries(Object.entries(record).filter(([key]) => !SERVER_OWNED.has(key)));
+  const spec = Object.fromEntries(Object.entries(record).filter(([key]) => !notWritten.has(key)));
   const instances = await client.attempt('GET /api/v1/deployments/{name}/instances', named(name));
   const observed = instances.ok ? instances.body : (record.status?.instances ?? []);
   const policy = await client.recordUnless(
@@ -191,7 +181,7 @@ async function describeJob(
   const { terminal } = session;
   const { style } = terminal;
   const now = session.now();
-  const spec = Object.fromEntries(Object.entries(record).filter(([key]) => !SERVER_OWNED.has(key)));
+  const spec = Object.fromEntries(Object.entries(record).filter(([key]) => !notWritten.has(key)));
   const runs = record.status?.runs ?? [];
   const head = [
     ['phase', `${textOf(record.status?.phase)}  ${textOf(record.status?.message)}`],

@@ -1,5 +1,5 @@
 import type { DeploymentDraft } from '../contract/deployment-body.ts';
-import { SERVER_OWNED } from '../contract/deployment-body.ts';
+import { SERVER_OWNED } from '../contract/server-owned.ts';
 import { ingressDrafts, isList } from '../contract/ingress-drafts.ts';
 import type { JobDraft } from '../contract/job-body.ts';
 import type { Alteration } from '../model/announcement.ts';

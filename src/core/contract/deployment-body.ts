@@ -1,3 +1,4 @@
+import { SERVER_OWNED } from './server-owned.ts';
 import { confinement } from './workload/confinement.ts';
 import {
   DURATION,
@@ -24,18 +25,6 @@ import { ingressEntry, MAX_INGRESS } from './workload/ingress.ts';
 const strings = shape({ type: 'list', items: { type: 'string' } });
 const stringMap = shape({ type: 'map', items: { type: 'string' } });
 
-export const SERVER_OWNED = [
-  'id',
-  'tenantId',
-  'revision',
-  'specHash',
-  'imageDigest',
-  'createdAt',
-  'updatedAt',
-  'status',
-  'storedLabels',
-  'containerDefaults',
-] as const;
 const RESPONSE_ONLY = ['alterations', 'warnings', 'removed', 'plan'] as const;
 
 export const deploymentBody = shape({

@@ -6,7 +6,8 @@ import type {
   DeploymentStatus,
   RotationState,
 } from '../model/deployment.ts';
-import { deploymentBody, SERVER_OWNED } from './deployment-body.ts';
+import { deploymentBody } from './deployment-body.ts';
+import { SERVER_OWNED } from './server-owned.ts';
 import { deploymentView, storedLabels } from './deployment-view.ts';
 import { fieldDifferences } from './diff.ts';
 import { checkBody } from '../schema/shape.ts';
