@@ -1,5 +1,5 @@
 import { CONFIG_KEYS, type ConfigKey } from '../../src/server/config-keys.ts';
-import { variableOf } from '../../src/server/config.ts';
+import { variableOf } from '../../src/server/config-values.ts';
 
 function fallback(key: ConfigKey): string {
   if (key.default === undefined) return '';

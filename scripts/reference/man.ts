@@ -3,7 +3,7 @@ import type { CommandBody } from '../../src/cli/command.ts';
 import { COMMANDS } from '../../src/cli/commands/index.ts';
 import { commandHelp, overview } from '../../src/cli/help.ts';
 import { CONFIG_KEYS, type ConfigKey } from '../../src/server/config-keys.ts';
-import { variableOf } from '../../src/server/config.ts';
+import { variableOf } from '../../src/server/config-values.ts';
 import { helpText as serverHelp } from '../../src/server/help.ts';
 import { RECOVERY_COMMANDS, recoveryHelp } from '../../src/server/recovery/commands.ts';
 import { type ManPage, roff } from './roff.ts';

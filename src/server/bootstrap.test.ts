@@ -7,7 +7,7 @@ import { authenticate, platformTenantId, ProvenTokens } from './access/authentic
 import { parseToken } from './access/token.ts';
 import { bootstrap, readOrCreateKey } from './bootstrap.ts';
 import { systemClock } from './clock.ts';
-import { ConfigError } from './config.ts';
+import { ConfigError } from './config-values.ts';
 import { createIds } from './ids.ts';
 import type { Kv } from './store/kv.ts';
 import { createMemoryKv } from './store/memory.ts';

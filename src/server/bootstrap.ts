@@ -7,7 +7,7 @@ import { PLATFORM_SLUG, type Tenant, type TokenRecord } from '../core/model/tena
 import { BOOTSTRAP_TOKEN_ID } from './access/authenticate.ts';
 import { hashSecret, matchesHash, mintToken } from './access/token.ts';
 import type { Clock } from './clock.ts';
-import { ConfigError } from './config.ts';
+import { ConfigError } from './config-values.ts';
 import type { Ids } from './ids.ts';
 import type { Store } from './store/store.ts';
 import { Transaction } from './store/transaction.ts';

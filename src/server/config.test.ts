@@ -2,7 +2,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ConfigError, loadConfig, loadValues, variableOf } from './config.ts';
+import { loadConfig } from './config.ts';
+import { ConfigError, loadValues, variableOf } from './config-values.ts';
 import { CONFIG_KEYS, type ConfigKey } from './config-keys.ts';
 import { helpText } from './help.ts';
 

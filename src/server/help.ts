@@ -1,5 +1,5 @@
 import { CONFIG_KEYS, type ConfigKey } from './config-keys.ts';
-import { variableOf } from './config.ts';
+import { variableOf } from './config-values.ts';
 
 export function helpText(): string {
   const keys: readonly ConfigKey[] = CONFIG_KEYS;

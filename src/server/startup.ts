@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { setImmediate as turn } from 'node:timers/promises';
 import { messageOf } from '../core/model/values.ts';
-import { ConfigError } from './config.ts';
+import { ConfigError } from './config-values.ts';
 import type { MemoryBrake } from './memory-brake.ts';
 import { HOT_PREFIX, LOADING_KEY } from './store/keys.ts';
 import type { Kv } from './store/kv.ts';

@@ -1,4 +1,4 @@
-import { rootKeyPlace } from '../../src/server/config.ts';
+import { rootKeyPlace } from '../../src/server/config-checks.ts';
 import { generateKeyPairSync } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-import { rootKeyPlace } from '../../src/server/config.ts';
+import { rootKeyPlace } from '../../src/server/config-checks.ts';
 import { rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { ConfigError } from '../config.ts';
+import { ConfigError } from '../config-values.ts';
 import { globalKey } from '../store/keys.ts';
 import type { Kv, KvEntry } from '../store/kv.ts';
 import { decodeRecord, encodeRecord, type InstallationKeys } from '../store/records.ts';

@@ -1,5 +1,5 @@
 import { messageOf } from '../../core/model/values.ts';
-import { ConfigError } from '../config.ts';
+import { ConfigError } from '../config-values.ts';
 import { StoreFormatError } from '../store/record-codec.ts';
 
 /** What a script can branch on; printed by `berth server --help`. */

@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { SecretValue } from '../../core/model/secret-value.ts';
-import { type Config, ConfigError } from '../config.ts';
+import type { Config } from '../config.ts';
+import { ConfigError } from '../config-values.ts';
 import type { SecretsStore } from './port.ts';
 import type { CredentialSource, VaultAuth } from './vault/session.ts';
 

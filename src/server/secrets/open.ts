@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import type { TenantId } from '../../core/model/ids.ts';
-import type { Config, RootKeySource } from '../config.ts';
+import type { Config } from '../config.ts';
+import type { RootKeySource } from '../config-checks.ts';
 import type { Kv } from '../store/kv.ts';
 import { rootKeyReader } from './embedded/root-key-sources.ts';
 import { createRootKeyFile, type RootKeys } from './embedded/root-keys.ts';

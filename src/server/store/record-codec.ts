@@ -1,5 +1,5 @@
 import { isRecord } from '../../core/model/values.ts';
-import { ConfigError } from '../config.ts';
+import { ConfigError } from '../config-values.ts';
 import { parseKey } from './keys.ts';
 import type { Members, Migration } from './migrations.ts';
 

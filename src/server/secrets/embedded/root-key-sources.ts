@@ -2,7 +2,7 @@
 // oxlint-disable-next-line no-restricted-imports
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
-import type { RootKeySource } from '../../config.ts';
+import type { RootKeySource } from '../../config-checks.ts';
 import { KEY_BYTES } from './envelope.ts';
 import { readRootKeys, type RootKey, rootKeyFrom, type RootKeys } from './root-keys.ts';
 
