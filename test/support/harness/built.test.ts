@@ -1,5 +1,14 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
@@ -66,4 +75,39 @@ it('a checkout runs its build only while no source of it is newer', () => {
   // Half a build has no mark.
   rmSync(join(root, 'dist/built.json'));
   expect(runs()).toBe('sources');
+});
+
+it('tries the Node of the package once, and again when it is another', () => {
+  const home = join(root, 'home');
+  const tries = join(root, 'tries');
+  /** Notes that it was tried, and stands for the real one otherwise. */
+  const node = (status: number): string =>
+    `#!/bin/sh\n[ "$1" != --version ] || { echo >>${tries}; exit ${status}; }\nexec ${process.execPath} "$@"\n`;
+  const install = (status: number): void => {
+    for (const arch of ['x64', 'arm64']) {
+      const folder = join(root, `node_modules/node-linux-${arch}/bin`);
+      rmSync(folder, { recursive: true, force: true });
+      write(`node_modules/node-linux-${arch}/bin/node`, node(status));
+      chmodSync(join(folder, 'node'), 0o755);
+    }
+  };
+  const seen = (): number => readFileSync(tries, 'utf8').length;
+  const later = (): void => {
+    const [at, note] = [Date.now() / 1000 + 60, join(home, '.cache/berth/node-starts')];
+    utimesSync(note, at, at);
+  };
+  install(0);
+  write('dist/built.json', '{}', BUILT_AT);
+  expect(runs('--version', { HOME: home })).toBe('build');
+  later();
+  expect(runs('--version', { HOME: home })).toBe('build');
+  expect(seen()).toBe(1);
+  // Without a place for the note it is tried each time.
+  expect(runs()).toBe('build');
+  expect(seen()).toBe(2);
+  // Installed anew, for another C library: the one on the path takes over.
+  utimesSync(join(home, '.cache/berth/node-starts'), BUILT_AT, BUILT_AT);
+  install(127);
+  expect(runs('--version', { HOME: home })).toBe('build');
+  expect(seen()).toBe(3);
 });
