@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { pushImage, startRegistry } from '../test/support/harness/registry.ts';
 import { cpuSeconds, rssMiB } from './support/process-cost.ts';
 import { startServerProcess } from './support/server-process.ts';
@@ -10,10 +11,12 @@ import { copyDeployment } from './support/stored-copies.ts';
 /**
  * A control plane that starts on a store with many deployments: until it says that it is ready, and until it has answered a list.
  * One deployment is made by a request and settled by the controllers; the others are its records under other names.
- *   node bench/restart.ts [deployments] [starts]
+ * The last one is left alone for a while: its controllers reconcile everything once.
+ *   node bench/restart.ts [deployments] [starts] [seconds]
  */
 const DEPLOYMENTS = Number(process.argv[2] ?? 100_000);
 const STARTS = Number(process.argv[3] ?? 3);
+const SECONDS = Number(process.argv[4] ?? 60);
 
 const dir = mkdtempSync(join(tmpdir(), 'berth-bench-'));
 const registry = await startRegistry();
@@ -47,6 +50,10 @@ try {
     console.log(
       `start ${start}: ready in ${(readyMs / 1000).toFixed(2)} s, first list answered after ${(listedMs / 1000).toFixed(2)} s, ${cpuSeconds(server.pid).toFixed(2)} s of processor time, RSS ${rssMiB(server.pid).toFixed(0)} MiB`,
     );
+    if (start === STARTS) {
+      await pause(SECONDS * 1000);
+      console.log(`${SECONDS} s later: RSS ${rssMiB(server.pid).toFixed(0)} MiB`);
+    }
     await server.stop();
   }
 } finally {

@@ -95,14 +95,26 @@ export const BENCHES: readonly Bench[] = [
   {
     name: 'restart',
     args: ['100000', '3'],
-    quickArgs: ['2000', '1'],
-    minutes: 4,
+    quickArgs: ['2000', '1', '1'],
+    minutes: 5,
     bars: [
       {
         what: 'restart with 100,000 deployments stored, until ready and a list answered, slowest start (s)',
         bar: '< 5',
         read: greatest(/^start \d+: .*first list answered after ([\d.]+) s/gm),
         isMet: below(5),
+      },
+      {
+        what: 'its memory then, largest start (MiB)',
+        bar: '≤ 520',
+        read: greatest(/^start \d+: .*RSS (\d+) MiB/gm),
+        isMet: atMost(520),
+      },
+      {
+        what: 'its memory a minute later (MiB)',
+        bar: '≤ 650',
+        read: first(/^\d+ s later: RSS (\d+) MiB/m),
+        isMet: atMost(650),
       },
     ],
   },

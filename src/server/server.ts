@@ -11,6 +11,7 @@ import { composeHttp, followCertificate } from './compose/http.ts';
 import type { Config } from './config.ts';
 import { OwnCertificate } from './own-certificate.ts';
 import { FormatKeeper } from './format-keeper.ts';
+import { collectLoaded } from './start-garbage.ts';
 import { requireWholeStore, untilDone } from './startup.ts';
 import type { Store } from './store/store.ts';
 import { followStoredIds } from './stored-ids.ts';
@@ -98,6 +99,7 @@ export async function startServer({
     onRefused: (error: Error) => formats.refused(error),
   };
   await untilDone(() => cluster.join(address, listener), waiting, signal);
+  collectLoaded();
   await controllers.start();
   admission.eraser.start();
   cluster.start(controllers);

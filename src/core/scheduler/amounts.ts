@@ -24,9 +24,14 @@ export function microCores(cpu: number): number {
   return Math.round(cpu * MICRO);
 }
 
+/** Of specs without requests, which most are: one for all. Not `NOTHING`, which stands for a spec that is not known. */
+const NONE_REQUESTED = amountsOf(0, 0);
+const defaultAmounts = new WeakMap<DefaultRequest, Amounts>();
+
 /** The spec is valid here, so a text that cannot be read is a fault and not a request for nothing. */
 export function requestedAmounts(resources: Resources | undefined): Amounts {
-  const { cpu = 0, memory, disk } = resources?.requests ?? {};
+  if (resources?.requests === undefined) return NONE_REQUESTED;
+  const { cpu = 0, memory, disk } = resources.requests;
   return amountsOf(cpu, bytesOf('memory', memory), bytesOf('disk', disk));
 }
 
@@ -38,8 +43,12 @@ function bytesOf(what: string, text: string | undefined): number {
 
 /** What it takes of the tenant's quota, which knows no disk; of its node it takes what it asks for. */
 export function countedAmounts(resources: Resources | undefined, fallback: DefaultRequest): Amounts {
+  const known = resources === undefined ? defaultAmounts.get(fallback) : undefined;
+  if (known !== undefined) return known;
   const { cpu, memoryBytes } = countedResources(resources, fallback);
-  return amountsOf(cpu, memoryBytes);
+  const amounts = amountsOf(cpu, memoryBytes);
+  if (resources === undefined) defaultAmounts.set(fallback, amounts);
+  return amounts;
 }
 
 export function cores(micros: number): string {

@@ -7,6 +7,7 @@ import type { Kv, KvChangeBatch, KvEntry, Watch } from './kv.ts';
 import { LargeRecords } from './large-records.ts';
 import { snapshotPages } from './pages.ts';
 import { decodeRecord, type GlobalRecords, type TenantRecords } from './records.ts';
+import { SharedStrings } from './shared-strings.ts';
 
 type HotRecords = GlobalRecords & TenantRecords;
 type HotKind = keyof HotRecords;
@@ -28,6 +29,13 @@ export interface ViewOptions {
   readonly onProblem: (problem: string) => void;
   /** Called while the store is read for the first time, with the bytes read so far; what it throws ends the reading. */
   readonly onPage?: (bytes: number) => Promise<void> | void;
+}
+
+interface PutOptions {
+  /** The store was set back: an older revision replaces a newer one. */
+  readonly isSetBack?: boolean;
+  /** At the first reading, of many records at once. */
+  readonly strings?: SharedStrings;
 }
 
 /** Records that are not stored under their tenant, and count for it all the same. */
@@ -93,7 +101,7 @@ export class StoreView {
     const gone = new Set(this.#heldKeys());
     for (const entry of entries) {
       gone.delete(entry.key);
-      this.#put(entry, isSetBack);
+      this.#put(entry, { isSetBack });
     }
     for (const key of gone) this.#remove(key);
     if (isSetBack) this.#revision = revision;
@@ -105,12 +113,13 @@ export class StoreView {
     // Of an attempt that ended half-way.
     const gone = new Set(this.#heldKeys());
     let [revision, bytes] = [0, 0];
+    const strings = new SharedStrings();
     for await (const page of snapshotPages(this.#kv, HOT_PREFIX)) {
       if (this.#closed) return;
       ({ revision } = page);
       for (const entry of page.entries) {
         if (gone.size > 0) gone.delete(entry.key);
-        this.#put(entry);
+        this.#put(entry, { strings });
         bytes += entry.value.length;
       }
       await this.#options.onPage?.(bytes);
@@ -188,13 +197,14 @@ export class StoreView {
     return keys;
   }
 
-  #put(entry: KvEntry, isSetBack = false): void {
-    const key = parseHotKey(entry.key);
-    if (key === undefined) return;
+  #put(entry: KvEntry, { isSetBack = false, strings }: PutOptions = {}): void {
+    const parsed = parseHotKey(entry.key);
+    if (parsed === undefined) return;
+    const key = strings === undefined ? parsed : strings.ofKey(parsed);
     const collection = this.#collection(key.tenantId, key.kind);
     const before = collection.get(key.id);
     if (before !== undefined && before.modRevision >= entry.modRevision && !isSetBack) return;
-    const after = this.#stored(key.id, entry);
+    const after = this.#stored(key.id, entry, strings);
     collection.set(after, before?.bytes);
     if (key.tenantId === undefined && OF_TENANTS.has(key.kind)) {
       this.#count(key.kind, before, -1);
@@ -212,11 +222,14 @@ export class StoreView {
     this.#emit({ ...key, before });
   }
 
-  #stored(id: string, entry: KvEntry): Stored<unknown> {
+  #stored(id: string, entry: KvEntry, strings?: SharedStrings): Stored<unknown> {
     const { key, value, modRevision, createRevision } = entry;
     const bytes = Buffer.byteLength(value);
-    if (!this.#large.isLarge(bytes))
-      return { id, record: entry.record ?? decodeRecord(key, value), modRevision, createRevision, bytes };
+    if (!this.#large.isLarge(bytes)) {
+      const record: unknown = entry.record ?? decodeRecord(key, value);
+      if (entry.record === undefined) strings?.within(record);
+      return { id, record, modRevision, createRevision, bytes };
+    }
     const read = this.#large.hold(key, value);
     return {
       id,

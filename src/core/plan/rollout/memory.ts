@@ -29,7 +29,8 @@ export interface HealthMemory {
 
 /** Since when a rollout has come no further. */
 export interface ProgressMemory {
-  readonly key: string;
+  readonly specHash: string;
+  readonly replicas: number;
   readonly score: number;
   readonly sinceMs: number;
 }
@@ -64,6 +65,9 @@ export interface MemoryUpdate {
   readonly more: boolean;
 }
 
+/** Of every deployment without instances, of which there may be very many: an empty map takes 400 bytes. */
+const NO_INSTANCES: ReadonlyMap<InstanceId, InstanceMemory> = new Map();
+
 /**
  * Updates the memory of each instance. Without any memory (the process has just started) what is seen counts as published
  * already; otherwise each change becomes one transition, at most `limit` at a time.
@@ -75,6 +79,7 @@ export function updateInstanceMemory(
   nowMs: number,
   limit: number,
 ): MemoryUpdate {
+  if (instances.length === 0) return { instances: NO_INSTANCES, transitions: [], more: false };
   const next = new Map<InstanceId, InstanceMemory>();
   const transitions: Transition[] = [];
   let more = false;

@@ -39,12 +39,13 @@ export function judgeProgress(
   nowMs: number,
 ): Progress {
   const { keep, leave, lost } = groups;
-  const key = `${specHash}/${spec.replicas}`;
+  const { replicas } = spec;
   const score = keep.filter((state) => state.available).length - leave.length - lost.length;
   const deadlineMs = progressDeadlineMs(spec.update);
   const isIdle = gated || keep.length + leave.length === 0;
-  const isNew = isIdle || before?.key !== key || score > before.score;
-  const memory = isNew ? { key, score, sinceMs: nowMs } : before;
+  const isNew =
+    isIdle || before?.specHash !== specHash || before.replicas !== replicas || score > before.score;
+  const memory = isNew ? { specHash, replicas, score, sinceMs: nowMs } : before;
   return {
     memory,
     deadlineMs,

@@ -99,6 +99,11 @@ export function decodeMeta(row: object | undefined): Meta {
   };
 }
 
+/** Before it is set, a connection keeps little: reading a whole file once is no reason to keep its pages. */
+export function keepPages(db: DatabaseSync): void {
+  db.exec('PRAGMA cache_size = -32768');
+}
+
 /** Settings of the connection that writes; makes the tables of a new file. */
 export function prepareWriter(db: DatabaseSync): void {
   // Only a file without tables takes it; it lets the file shrink later without being rewritten as a whole.
@@ -107,7 +112,6 @@ export function prepareWriter(db: DatabaseSync): void {
   db.exec('PRAGMA synchronous = FULL');
   db.exec('PRAGMA wal_autocheckpoint = 0');
   db.exec('PRAGMA journal_size_limit = 8388608');
-  db.exec('PRAGMA cache_size = -32768');
   // What is deleted is overwritten within its page; pages that become free leave the file when secrets are erased.
   db.exec('PRAGMA secure_delete = FAST');
   prepareReader(db);

@@ -8,7 +8,7 @@ import {
   type FlatList,
   type WriterOptions,
 } from './protocol.ts';
-import { prepareWriter } from './schema.ts';
+import { keepPages, prepareWriter } from './schema.ts';
 import { createShortage } from './shortage.ts';
 import { createTransactions } from './transactions.ts';
 import { verifyContent } from './verify.ts';
@@ -46,6 +46,7 @@ export function openWriter(options: WriterOptions, post: (message: FromWriter) =
   const ledger = createLedger(db);
   post({ kind: 'opened' });
   verifyContent(db, ledger.meta);
+  keepPages(db);
   const transactions = createTransactions(db, ledger, files, (fault) =>
     post({ kind: 'problem', damaged: fault?.kind === 'damaged', problem: fault?.message }),
   );
