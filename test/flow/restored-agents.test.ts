@@ -6,19 +6,34 @@ import { instanceId } from '../../src/core/model/ids.ts';
 import { loadConfig } from '../../src/server/config.ts';
 import { makeBackup } from '../../src/server/recovery/backup.ts';
 import { restoreBackup } from '../../src/server/recovery/restore.ts';
+import { type Etcd, startEtcd } from '../support/harness/etcd.ts';
 import { BEAT_MS, FENCED_MS, primary, PromotionStage, replica } from '../support/harness/promotion-stage.ts';
 import { dialVolumeAgent, type VolumeAgent, volumeOnce } from '../support/agents/volume-agent.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'berth-restored-'));
 const dataDir = (name: string): readonly string[] => ['--data-dir', join(folder, name)];
 const stages: PromotionStage[] = [];
+let etcd: Etcd | undefined;
 afterAll(async () => {
   for (const stage of stages) await stage.close();
+  await etcd?.stop();
   rmSync(folder, { recursive: true, force: true });
 });
 
-async function started(name: string): Promise<PromotionStage> {
-  const stage = await PromotionStage.start({}, dataDir(name));
+const STORES = {
+  SQLite: () => Promise.resolve({}),
+  etcd: async (name: string) => {
+    etcd ??= await startEtcd();
+    return {
+      BERTH_STORE_KIND: 'etcd',
+      BERTH_STORE_ETCD_ENDPOINTS: etcd.endpoints.join(),
+      BERTH_STORE_ETCD_PREFIX: `/${name}/`,
+    };
+  },
+} as const satisfies Record<string, (name: string) => Promise<Readonly<Record<string, string>>>>;
+
+async function started(name: string, store: Readonly<Record<string, string>>): Promise<PromotionStage> {
+  const stage = await PromotionStage.start(store, dataDir(name));
   stages.push(stage);
   return stage;
 }
@@ -28,9 +43,13 @@ const leases = ({ agent }: VolumeAgent): number =>
 const orders = ({ agent }: VolumeAgent): number =>
   agent.received.filter(({ type }) => type === 'assignment').length;
 
-describe('a backup that is restored under agents that live', () => {
+const KINDS: readonly (keyof typeof STORES)[] = ['SQLite', 'etcd'];
+
+describe.each(KINDS)('a backup that is restored to %s under agents that live', (kind) => {
   it('holds them, lets no earlier lease write, tells what it lost, and orders under epochs that nobody had', async () => {
-    const first = await started('first');
+    const [before, after] = [`first-${kind}`, `second-${kind}`];
+    const [from, into] = [await STORES[kind](before), await STORES[kind](after)];
+    const first = await started(before, from);
     const tenant = await first.plane.tenant('restored');
     const one = await first.node(tenant, 'restored-1');
     const two = await first.node(tenant, 'restored-2');
@@ -39,8 +58,8 @@ describe('a backup that is restored under agents that live', () => {
     const other = await first.volume(tenant, 'other', [two, one]);
     const passphrase = 'a passphrase of this test';
     const signal = new AbortController().signal;
-    const to = join(folder, 'one.backup');
-    const config = loadConfig(dataDir('first'), {});
+    const to = join(folder, `${kind}.backup`);
+    const config = loadConfig(dataDir(before), from);
     await makeBackup({ config, to, passphrase, signal, cost: 1024 });
 
     // What the backup does not know: the copy has taken over.
@@ -51,14 +70,14 @@ describe('a backup that is restored under agents that live', () => {
     stages.length = 0;
 
     const done = await restoreBackup({
-      config: loadConfig(dataDir('second'), {}),
+      config: loadConfig(dataDir(after), into),
       from: to,
       passphrase,
       signal,
     });
     expect(done.nodes).toEqual(['restored-1', 'restored-2']);
     const beganMs = performance.now();
-    const second = await started('second');
+    const second = await started(after, into);
     const call = second.plane.as(tenant.token);
     const again = { id: tenant.id, call };
     const dialled = async ({ identity }: VolumeAgent): Promise<VolumeAgent> => {
@@ -91,10 +110,10 @@ describe('a backup that is restored under agents that live', () => {
     // Whom the store has write it goes on; who was promoted since does not.
     const beat = old.report();
     await old.lease(beat);
-    const before = leases(promoted);
+    const leasesBefore = leases(promoted);
     promoted.report();
     await old.lease(old.report());
-    expect([before, leases(promoted)]).toEqual([0, 0]);
+    expect([leasesBefore, leases(promoted)]).toEqual([0, 0]);
     expect([orders(old), orders(promoted)]).toEqual([0, 0]);
 
     // Orders come when leases of before the restore have certainly ended.

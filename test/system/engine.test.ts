@@ -522,6 +522,24 @@ describe.each(['docker', 'podman'] as const)('engine on %s', (kind) => {
     await expect(engine.statsOnce(id)).rejects.toThrow(EngineConflictError);
   });
 
+  it('says what a container has written outside of its mounts, as it is on disk', async () => {
+    const id = await run({
+      ...shell(
+        'dd if=/dev/zero of=/written bs=1M count=8; dd if=/dev/zero of=/data/apart bs=1M count=8; echo done; sleep 99',
+      ),
+      mounts: [{ kind: 'tmpfs', target: '/data', sizeBytes: 16 << 20 }],
+    });
+    await said(id, 'done');
+    const bytes = await engine.writtenBytes(id);
+    expect(bytes).toBeGreaterThanOrEqual(8 * 2 ** 20);
+    expect(bytes).toBeLessThan(9 * 2 ** 20);
+    // A file of the image that is removed takes nothing away.
+    await output(id, 'rm', '/written');
+    expect(await engine.writtenBytes(id)).toBeLessThan(2 ** 20);
+    await engine.stop(id, 0);
+    expect(await engine.writtenBytes(id)).toBeLessThan(2 ** 20);
+  });
+
   it('checks health', async () => {
     const check = { intervalMs: 200, timeoutMs: 5000, retries: 2 };
     const good = await run({ healthCheck: { ...check, test: ['CMD', 'test', '-e', '/tmp'] } });

@@ -40,7 +40,21 @@ const DOCKER = {
   },
 };
 
+const stateWith = (change: Readonly<Record<string, unknown>>) =>
+  containerState({ ...DOCKER, State: { ...DOCKER.State, ...change } });
+
 describe('container state', () => {
+  it.each([
+    ['ran when the power went', {}, 'exited', 255],
+    ['had ended before', { FinishedAt: '2026-11-15T01:54:08Z', ExitCode: 3 }, 'exited', 3],
+    ['ended in an earlier run', { FinishedAt: '2026-11-15T01:54:06Z', ExitCode: 3 }, 'exited', 255],
+    ['is about to run again', { Pid: 42 }, 'created', undefined],
+    ['never ran', { StartedAt: '0001-01-01T00:00:00Z' }, 'created', undefined],
+  ])('of Podman after a restart of the machine: %s', (_case, change, status, exitCode) => {
+    const seen = stateWith({ Status: 'created', Pid: 0, ...change });
+    expect([seen.status, seen.exitCode]).toEqual([status, exitCode]);
+  });
+
   it('is read of Docker, without environment and check output', () => {
     const state = containerState(DOCKER);
     expect(state).toEqual({

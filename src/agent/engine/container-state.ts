@@ -16,9 +16,11 @@ export function containerState(body: unknown): ContainerState {
   const config = fields(top['Config']);
   const state = fields(top['State']);
   const network = fields(top['NetworkSettings']);
-  const status = containerStatus(state['Status']);
-  const ended = status === 'exited' || status === 'dead' || status === 'restarting' || status === 'removing';
+  const startedAt = moment(state['StartedAt']);
   const pid = number(state['Pid']);
+  const isReset = startedAt !== undefined && pid === 0 && containerStatus(state['Status']) === 'created';
+  const status = isReset ? 'exited' : containerStatus(state['Status']);
+  const ended = status === 'exited' || status === 'dead' || status === 'restarting' || status === 'removing';
   return {
     id: required(top, 'Id'),
     name: containerName(top['Name']),
@@ -26,10 +28,10 @@ export function containerState(body: unknown): ContainerState {
     imageId: imageId(text(top['Image']) ?? ''),
     labels: texts(config['Labels']),
     createdAt: text(top['Created']) ?? '',
-    ...optional('startedAt', moment(state['StartedAt'])),
+    ...optional('startedAt', startedAt),
     ...optional('finishedAt', moment(state['FinishedAt'])),
     status,
-    ...optional('exitCode', ended ? number(state['ExitCode']) : undefined),
+    ...optional('exitCode', ended ? exitCodeOf(state, isReset) : undefined),
     oomKilled: state['OOMKilled'] === true,
     ...optional('pid', pid === 0 ? undefined : pid),
     ...optional('health', containerHealth(state['Health'] ?? state['Healthcheck'])),
@@ -45,6 +47,20 @@ export function containerState(body: unknown): ContainerState {
     ),
     ports: publishedPorts(network['Ports']),
   };
+}
+
+const LOST_CODE = 255;
+
+/**
+ * After a restart of the machine Podman calls what ran before created, as if it never had, and its code is that of an earlier run or 0.
+ * Docker says exited, with this code.
+ */
+function exitCodeOf(state: Fields, isReset: boolean): number | undefined {
+  const [started, finished] = [state['StartedAt'], state['FinishedAt']].map((at) =>
+    Date.parse(text(at) ?? ''),
+  );
+  const isKnown = !isReset || (finished ?? NaN) >= (started ?? NaN);
+  return isKnown ? number(state['ExitCode']) : LOST_CODE;
 }
 
 /** From an entry of `GET /containers/json`. */

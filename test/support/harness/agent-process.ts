@@ -19,6 +19,8 @@ export interface AgentOptions {
   readonly caDigest?: string;
   /** The network namespace to dial from; absent: the tests' own. */
   readonly namespace?: string;
+  /** A process whose view of mounts it has, at each start. */
+  readonly mountsOf?: () => number;
   /** Paths of programs that its machine does not have. */
   readonly hidden?: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
@@ -108,8 +110,12 @@ export class AgentProcess implements AsyncDisposable {
   }
 
   #launch(flags: readonly string[], variables: Readonly<Record<string, string>>): Program {
-    const { namespace, hidden, under = [], environment } = this.#options;
-    const entered = namespace === undefined ? [] : ['nsenter', `--net=/run/netns/${namespace}`];
+    const { namespace, mountsOf, hidden, under = [], environment } = this.#options;
+    const views = [
+      ...(namespace === undefined ? [] : [`--net=/run/netns/${namespace}`]),
+      ...(mountsOf === undefined ? [] : [`--mount=/proc/${mountsOf()}/ns/mnt`]),
+    ];
+    const entered = views.length === 0 ? [] : ['nsenter', ...views];
     const line = [...under, ...entered, this.berth, 'agent', `--data-dir=${this.dataDir}`, ...flags];
     this.#before = this.log();
     this.#program = new Program(hidden === undefined ? line : withoutPrograms(hidden, line), {

@@ -18,6 +18,7 @@ import {
   buildTestImage,
   type EngineOptions,
   startEngine,
+  type PodmanOptions,
   startPodman,
   type TestEngine,
   type TestImage,
@@ -143,7 +144,7 @@ export interface NodeOptions {
   readonly ports?: readonly number[];
   readonly engine?: EngineOptions;
   /** Instead of Docker. */
-  readonly podman?: true;
+  readonly podman?: true | PodmanOptions;
   readonly images?: Readonly<Record<string, TestImage>>;
   /** Before the agent starts: what else the machine is connected to. */
   readonly plug?: (namespace: TestNamespace) => void;
@@ -160,7 +161,11 @@ export class Cluster {
   }
 
   async node(name: string, tenant: Tenant, options: NodeOptions = {}): Promise<ClusterNode> {
-    const engine = options.podman === true ? await startPodman() : await startEngine(options.engine);
+    const { podman } = options;
+    const engine =
+      podman === undefined
+        ? await startEngine(options.engine)
+        : await startPodman(podman === true ? {} : podman);
     for (const [reference, image] of Object.entries({ [BOX]: {}, ...options.images }))
       await buildTestImage(engine, reference, image);
     if (engine.namespace !== undefined) options.plug?.(engine.namespace);
@@ -176,6 +181,7 @@ export class Cluster {
       ...(options.environment === undefined ? {} : { environment: options.environment }),
       ...(options.volumeEngine === undefined ? {} : { volumeEngine: options.volumeEngine }),
       ...(engine.namespace === undefined ? {} : { namespace: engine.namespace.name }),
+      ...(podman !== undefined && { mountsOf: () => engine.pid }),
     });
     const node = new ClusterNode(name, engine, agent, this.plane.port);
     this.nodes.push(node);

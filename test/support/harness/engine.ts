@@ -82,7 +82,7 @@ interface Daemon {
   readonly folder: string;
   readonly socketPath: string;
   readonly namespace: TestNamespace | undefined;
-  readonly argv: readonly string[];
+  readonly argv: () => Promise<readonly string[]>;
   readonly env: Readonly<Record<string, string>>;
 }
 
@@ -124,7 +124,8 @@ export async function startEngine(options: EngineOptions = {}): Promise<TestEngi
       ...(options.liveRestore === true ? ['--live-restore'] : []),
       ...(options.args ?? []),
     ];
-    return await launch({ kind: 'docker', folder, socketPath, namespace, argv, env: {} });
+    const command = () => Promise.resolve(argv);
+    return await launch({ kind: 'docker', folder, socketPath, namespace, argv: command, env: {} });
   } catch (error) {
     await removeEngineRemains(folder);
     throw error;
@@ -134,6 +135,8 @@ export async function startEngine(options: EngineOptions = {}): Promise<TestEngi
 export interface PodmanOptions {
   /** Its init process is a file of its folder that is not there yet, as on a machine without the package of it. */
   readonly lacksInit?: boolean;
+  /** Where it keeps images and containers, instead of in its folder. */
+  readonly root?: string;
 }
 
 /** Where a Podman that lacks it looks for its init process. */
@@ -145,7 +148,7 @@ export function podmanInit({ folder }: Pick<TestEngine, 'folder'>): string {
 export const DOCKER_INIT = '/usr/bin/docker-init';
 
 /** Podman's service, always in a namespace of its own, since its bridges are named alike in every instance. */
-export async function startPodman({ lacksInit = false }: PodmanOptions = {}): Promise<TestEngine> {
+export async function startPodman({ lacksInit = false, root }: PodmanOptions = {}): Promise<TestEngine> {
   ensurePackages(['podman', 'runc', 'iproute2', 'iptables', 'busybox-static', 'docker.io']);
   const subnet = reserveSubnet();
   const name = `be${randomBytes(5).toString('hex')}`;
@@ -157,18 +160,24 @@ export async function startPodman({ lacksInit = false }: PodmanOptions = {}): Pr
       join(folder, 'containers.conf'),
       podmanConfiguration(folder, lacksInit ? podmanInit({ folder }) : DOCKER_INIT),
     );
-    const registry = `${namespace.hostAddress}:${TEST_REGISTRY_PORT}`;
+    // On any port of this machine.
     writeFileSync(
       join(folder, 'registries.conf'),
-      `[[registry]]\nlocation = "${registry}"\ninsecure = true\n`,
+      `[[registry]]\nlocation = "${namespace.hostAddress}"\ninsecure = true\n`,
     );
     const socketPath = join(folder, 'p.sock');
-    const argv = [
+    let keeper = 0;
+    // It ends with the power of its machine.
+    const mounts = async (): Promise<number> => {
+      if (!isAlive(keeper)) keeper = await keepMountNamespace(folder);
+      return keeper;
+    };
+    const argv = async () => [
       '/usr/bin/nsenter',
-      `--mount=/proc/${await keepMountNamespace(folder)}/ns/mnt`,
+      `--mount=/proc/${await mounts()}/ns/mnt`,
       '--',
       '/usr/bin/podman',
-      `--root=${join(folder, 'root')}`,
+      `--root=${root ?? join(folder, 'root')}`,
       `--runroot=${join(folder, 'run')}`,
       `--tmpdir=${join(folder, 'tmp')}`,
       '--runtime=/usr/sbin/runc',
@@ -196,6 +205,7 @@ export async function startPodman({ lacksInit = false }: PodmanOptions = {}): Pr
  */
 async function keepMountNamespace(folder: string): Promise<number> {
   const ready = join(folder, 'mounted');
+  rmSync(ready, { force: true });
   const places = [
     [join(folder, 'cni'), '/var/lib/cni'],
     [join(folder, 'netns'), '/run/netns'],
@@ -277,7 +287,7 @@ async function launch(daemon: Daemon): Promise<TestEngine> {
 /** Two daemons that start in one namespace at the same moment trip over each other's filter chains: the loser tries again. */
 async function begun(daemon: Daemon, transport: EngineTransport): Promise<ChildProcess> {
   for (let attempt = 1; ; attempt += 1) {
-    const child = spawnDaemon(daemon);
+    const child = spawnDaemon(daemon, await daemon.argv());
     try {
       await untilReady(daemon, child, transport);
       return child;
@@ -289,10 +299,10 @@ async function begun(daemon: Daemon, transport: EngineTransport): Promise<ChildP
   }
 }
 
-function spawnDaemon(daemon: Daemon): ChildProcess {
+function spawnDaemon(daemon: Daemon, argv: readonly string[]): ChildProcess {
   const output = openSync(join(daemon.folder, 'log'), 'a');
-  const [program = '', ...args] = daemon.argv;
-  const [command, commandArgs] = daemon.namespace?.command(daemon.argv) ?? [program, args];
+  const [program = '', ...args] = argv;
+  const [command, commandArgs] = daemon.namespace?.command(argv) ?? [program, args];
   const child = spawn(command, [...commandArgs], {
     detached: true,
     stdio: ['ignore', output, output],

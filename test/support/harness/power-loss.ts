@@ -23,7 +23,8 @@ export async function losePower({ agent, engine }: ClusterNode): Promise<void> {
   detachLoops(agent.dataDir);
   clearNetwork(name);
   // In memory on a machine.
-  rmSync(join(engine.folder, 'exec'), { recursive: true, force: true });
+  for (const part of ['exec', 'run', 'tmp', 'netns', 'p.sock'])
+    rmSync(join(engine.folder, part), { recursive: true, force: true });
   // Of another boot.
   const leases = join(agent.dataDir, 'volumes/leases.json');
   if (existsSync(leases))
