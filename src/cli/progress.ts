@@ -1,4 +1,4 @@
-import { clipped } from './display-width.ts';
+import { clipped, displayWidth } from './display-width.ts';
 import { printable } from './style.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -6,8 +6,17 @@ import type { Terminal } from './terminal.ts';
 export interface Step {
   /** What is going on now; shown on a terminal only while it lasts, elsewhere as a line of its own. */
   note(text: string): void;
+  /** What it waits for, one by one: a line each below it on a terminal; elsewhere a line for each that changed. */
+  parts(parts: readonly Part[]): void;
   done(detail?: string): void;
   fail(detail: string): void;
+}
+
+/** One of those that a step waits for, such as an instance. */
+export interface Part {
+  readonly name: string;
+  readonly text: string;
+  readonly isWell: boolean;
 }
 
 export interface Progress {
@@ -15,7 +24,7 @@ export interface Progress {
   line(text: string): void;
 }
 
-type Drawn = Pick<Terminal, 'errStyle' | 'errLive' | 'columns' | 'err' | 'eraseLine'>;
+type Drawn = Pick<Terminal, 'errStyle' | 'errLive' | 'errSize' | 'err' | 'eraseLines'>;
 
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'] as const;
 const FRAME_MS = 80;
@@ -24,49 +33,112 @@ export function seconds(ms: number): string {
   return ms < 100 ? '' : ms < 10_000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.round(ms / 1000)} s`;
 }
 
-/** What stands in the line that is drawn again and again: only one line can be taken back. */
+/** What stands in a line that is drawn again and again: its height has to be known. */
 function oneLine(text: string): string {
   return printable(text).replaceAll(/\s+/g, ' ');
 }
 
+/** So many parts are written one by one where lines cannot be taken back. */
+const WRITTEN = 20;
+const SHOWN = 12;
+/** Of a terminal: the step itself, how many more there are, and where the cursor goes in the end. */
+const BESIDE_PARTS = 3;
+
+/** Those with trouble first: there may not be room for all. */
+function partLines(parts: readonly Part[], room: number): readonly string[] {
+  const sorted = parts.toSorted((one, other) => Number(one.isWell) - Number(other.isWell));
+  const shown = sorted.slice(0, Math.max(0, Math.min(SHOWN, room)));
+  const rest = sorted.slice(shown.length);
+  const well = rest.filter(({ isWell }) => isWell).length;
+  return [
+    ...shown.map(({ name, text, isWell }) => `  ${isWell ? '✔' : '·'} ${oneLine(`${name}: ${text}`)}`),
+    ...(rest.length === 0 || room <= 0 ? [] : [`    and ${rest.length} more, ${well} of them well`]),
+  ];
+}
+
 /** A spinner on a terminal, plain lines elsewhere: a log file gets no moving parts. */
 export function makeProgress(terminal: Drawn): Progress {
-  const { errStyle: style } = terminal;
-  const line = (text: string): void => terminal.err(`${text}\n`);
   return {
-    line,
-    step: (label) => {
-      const began = performance.now();
-      let noted = '';
-      let frame = 0;
-      let ended = false;
-      const draw = (): void => {
-        frame += 1;
-        const text = `${FRAMES[frame % FRAMES.length] ?? ''} ${label}${noted === '' ? '' : `: ${noted}`}`;
-        terminal.eraseLine();
-        terminal.err(clipped(oneLine(text), Math.max(20, terminal.columns - 1)));
-      };
-      const timer = terminal.errLive ? setInterval(draw, FRAME_MS) : undefined;
-      if (terminal.errLive) draw();
-      const end = (mark: string, detail: string): void => {
-        if (ended) return;
-        ended = true;
-        clearInterval(timer);
-        if (terminal.errLive) terminal.eraseLine();
-        const time = seconds(performance.now() - began);
-        line(
-          `${mark} ${label}${detail === '' ? '' : `: ${detail}`}${time === '' ? '' : ` ${style.dim(`(${time})`)}`}`,
-        );
-      };
-      return {
-        note: (text) => {
-          if (ended || text === noted) return;
-          noted = text;
-          if (!terminal.errLive && text !== '') line(`  ${label}: ${text}`);
-        },
-        done: (detail = '') => end(style.green('✔'), detail),
-        fail: (detail) => end(style.red('✘'), detail),
-      };
+    line: (text) => terminal.err(`${text}\n`),
+    step: (label) => (terminal.errLive ? drawnStep(terminal, label) : writtenStep(terminal, label)),
+  };
+}
+
+function endLine(
+  { errStyle: style }: Drawn,
+  label: string,
+  { isDone, detail, ms }: { readonly isDone: boolean; readonly detail: string; readonly ms: number },
+): string {
+  const time = seconds(ms);
+  const mark = isDone ? style.green('✔') : style.red('✘');
+  return `${mark} ${label}${detail === '' ? '' : `: ${detail}`}${time === '' ? '' : ` ${style.dim(`(${time})`)}`}\n`;
+}
+
+function drawnStep(terminal: Drawn, label: string): Step {
+  const began = performance.now();
+  let noted = '';
+  let parts: readonly Part[] = [];
+  let frame = 0;
+  let drawn: readonly string[] = [];
+  let ended = false;
+  // A window that became narrower has wrapped what was drawn for a wider one.
+  const erase = (): void => {
+    const { columns } = terminal.errSize;
+    const rows = drawn.map((line) => Math.max(1, Math.ceil(displayWidth(line) / columns)));
+    terminal.eraseLines(rows.reduce((sum, height) => sum + height, 0) - Math.min(1, drawn.length));
+  };
+  const draw = (): void => {
+    frame += 1;
+    const { columns, rows } = terminal.errSize;
+    const text = `${FRAMES[frame % FRAMES.length] ?? ''} ${label}${noted === '' ? '' : `: ${noted}`}`;
+    erase();
+    const lines = [oneLine(text), ...partLines(parts, rows - BESIDE_PARTS)];
+    drawn = lines.map((line) => clipped(line, columns - 1));
+    terminal.err(drawn.join('\n'));
+  };
+  const timer = setInterval(draw, FRAME_MS);
+  draw();
+  const end = (isDone: boolean, detail: string): void => {
+    if (ended) return;
+    ended = true;
+    clearInterval(timer);
+    erase();
+    terminal.err(endLine(terminal, label, { isDone, detail, ms: performance.now() - began }));
+  };
+  return {
+    note: (text) => void (noted = text),
+    parts: (now) => void (parts = now),
+    done: (detail = '') => end(true, detail),
+    fail: (detail) => end(false, detail),
+  };
+}
+
+function writtenStep(terminal: Drawn, label: string): Step {
+  const began = performance.now();
+  const seen = new Map<string, string>();
+  let noted = '';
+  let ended = false;
+  const end = (isDone: boolean, detail: string): void => {
+    if (ended) return;
+    ended = true;
+    terminal.err(endLine(terminal, label, { isDone, detail, ms: performance.now() - began }));
+  };
+  return {
+    note: (text) => {
+      if (ended || text === noted) return;
+      noted = text;
+      if (text !== '') terminal.err(`  ${label}: ${text}\n`);
     },
+    parts: (parts) => {
+      if (ended) return;
+      const told = parts.length > WRITTEN ? parts.filter(({ isWell }) => !isWell).slice(0, WRITTEN) : parts;
+      for (const { name, text } of told) {
+        if (seen.get(name) === text) continue;
+        seen.set(name, text);
+        terminal.err(`  ${name}: ${text}\n`);
+      }
+    },
+    done: (detail = '') => end(true, detail),
+    fail: (detail) => end(false, detail),
   };
 }

@@ -12,13 +12,15 @@ export interface Terminal {
   /** The user can be asked. */
   readonly interactive: boolean;
   readonly columns: number;
+  /** Of standard error: what moves has to fit there. */
+  readonly errSize: Size;
   /** On a terminal without all that would steer it but colours: much of what is said came from elsewhere. */
   out(text: string): void;
   err(text: string): void;
   /** Of standard output that is a terminal: begins an empty screen. */
   clearScreen(): void;
-  /** Of standard error that is a terminal: begins its line anew. */
-  eraseLine(): void;
+  /** Of standard error that is a terminal: empties its line, and so many above it. */
+  eraseLines(above: number): void;
   /** Standard input, output and errors byte by byte, for a program that runs elsewhere; absent where there are none. */
   readonly pipes?: Pipes;
   /** Standard input, whole. */
@@ -28,6 +30,11 @@ export interface Terminal {
   askHidden(question: string): Promise<string>;
 }
 
+export interface Size {
+  readonly columns: number;
+  readonly rows: number;
+}
+
 export interface Pipes {
   readonly stdin: NodeJS.ReadStream;
   readonly stdout: NodeJS.WriteStream;
@@ -35,12 +42,15 @@ export interface Pipes {
 }
 
 const DEFAULT_COLUMNS = 100;
+const DEFAULT_ROWS = 24;
 const CLEAR_SCREEN = '\u001B[H\u001B[2J';
 const ERASE_LINE = '\r\u001B[2K';
+const ERASE_ABOVE = '\u001B[1A\u001B[2K';
 
 interface Output {
   readonly isTTY?: boolean;
   readonly columns?: number;
+  readonly rows?: number;
   write(text: string): unknown;
 }
 
@@ -65,10 +75,13 @@ export function systemTerminal(environment: NodeJS.ProcessEnv): Terminal {
     get columns() {
       return columnsOf(stdout);
     },
+    get errSize() {
+      return { columns: columnsOf(stderr), rows: stderr.rows > 0 ? stderr.rows : DEFAULT_ROWS };
+    },
     out: writerTo(stdout),
     err: writerTo(stderr),
     clearScreen: () => void stdout.write(CLEAR_SCREEN),
-    eraseLine: () => void stderr.write(ERASE_LINE),
+    eraseLines: (above) => void stderr.write(`${ERASE_LINE}${ERASE_ABOVE.repeat(above)}`),
     pipes: { stdin, stdout, stderr },
     readInput: async () => (await import('node:stream/consumers')).text(stdin),
     ask: (question) => askLine(question, true),

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { instanceParts } from './instance-parts.ts';
 import { judge } from './waiting.ts';
 
 const wanted = { name: 'web', specHash: 'new' };
@@ -75,5 +76,29 @@ describe('a deployment that is waited for', () => {
     expect(judge(record({ phase: 'Progressing', instances: [] }, 0), wanted)).toMatchObject({
       state: 'waiting',
     });
+  });
+
+  it('has a line for each instance of its spec: where it is, how it is, and why', () => {
+    const one = (id: string, more: object) => ({ ...instance('new'), id, ...more });
+    const seen = record({
+      instances: [
+        one('ins_01m7mrk35mbhdkt60m02d98gk4', { state: 'running', health: 'healthy', message: 'old news' }),
+        one('ins_01m7mrk35mbhdkt60m02d98gk5', {
+          state: 'running',
+          health: 'unhealthy',
+          message: 'exit code 1',
+        }),
+        one('ins_01m7mrk35mbhdkt60m02d98gk6', { state: 'running', nodeStatus: 'failed' }),
+        one('ins_01m7mrk35mbhdkt60m02d98gk7', { state: 'running', canary: true }),
+        { ...instance('old'), state: 'running' },
+      ],
+    });
+    expect(instanceParts(seen, 'new').map(({ name, text, isWell }) => [name, text, isWell])).toEqual([
+      ['web-02d98gk4 on n1', 'healthy', true],
+      ['web-02d98gk5 on n1', 'running, unhealthy: exit code 1', false],
+      ['web-02d98gk6 on n1', 'unknown (node failed)', false],
+    ]);
+    const checked = { ...record({ instances: [one('ins_1', { state: 'running' })] }), healthCheck: {} };
+    expect(instanceParts(checked, 'new')).toMatchObject([{ text: 'running', isWell: false }]);
   });
 });

@@ -1,8 +1,10 @@
+import { reasonOf } from '../core/model/reason.ts';
 import { parseDuration } from '../core/model/quantity.ts';
 import { type Client, named } from './client.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
 import { Failure } from './failure.ts';
 import { textOf } from './fields.ts';
+import { instanceParts } from './instance-parts.ts';
 import { lastLogLines } from './log-source.ts';
 import type { OptionValues } from './option-values.ts';
 import { reasonLines } from './plan-view.ts';
@@ -86,6 +88,7 @@ export async function waitUntilHealthy(
   return watched(session, wanted.name, async (step) => {
     const record = await client.record('GET /api/v1/deployments/{name}', named(wanted.name));
     const judgement = judge(record, wanted);
+    if (judgement.state === 'waiting') step.parts(instanceParts(record, wanted.specHash));
     const settled = settling.see(record, judgement.state === 'healthy', performance.now());
     if (judgement.state === 'healthy') {
       if (!settled) return 'Running: without a health check, looking whether it stays up';
@@ -110,7 +113,7 @@ export async function waitUntilHealthy(
       await explainFailure(session, client, record, { text: last, specHash: wanted.specHash });
       return EXIT.notHealthy;
     }
-    return last;
+    return last.replace(/^(\w+: )(.+)$/s, (_all, phase: string, why: string) => `${phase}${reasonOf(why)}`);
   });
 }
 

@@ -16,7 +16,12 @@ function child(name: string, ended: boolean): Child {
 
 const lines: string[] = [];
 const progress = {
-  step: () => ({ note: () => undefined, done: () => undefined, fail: () => undefined }),
+  step: () => ({
+    note: () => undefined,
+    parts: () => undefined,
+    done: () => undefined,
+    fail: () => undefined,
+  }),
   line: (text: string) => void lines.push(text),
 };
 

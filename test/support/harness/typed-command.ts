@@ -39,7 +39,8 @@ export async function typeCommand(
       if (isEnough(out, err)) interruption.abort();
     },
     clearScreen: () => undefined,
-    eraseLine: () => undefined,
+    eraseLines: () => undefined,
+    errSize: { columns: 100, rows: 24 },
     readInput: async () => input,
     ask: async () => '',
     askHidden: async () => '',
