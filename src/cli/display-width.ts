@@ -1,6 +1,8 @@
-/** Colours. */
-const ESCAPE = /\u001B\[[0-9;]*m/;
-const PIECES = /\u001B\[[0-9;]*m|[^\u001B]+|\u001B/g;
+/** Colours, and where links begin and end. */
+const ESCAPE = /^(?:\u001B\[[0-9;]*m|\u001B\]8;[!-~]*\u001B\\)$/;
+const PIECES = /\u001B\[[0-9;]*m|\u001B\]8;[!-~]*\u001B\\|[^\u001B]+|\u001B/g;
+/** The first part is all of an end. */
+const LINK = /^(\u001B\]8;[^;]*;)([!-~]*)\u001B\\$/;
 const ASCII = /^[\u0020-\u007E]*$/;
 
 /** Two columns: scripts of East Asia, their full-width forms, and pictures. */
@@ -39,15 +41,17 @@ export function displayWidth(text: string): number {
   return width;
 }
 
-/** At most so many columns; what is cut off is shown by an ellipsis. Never cuts a letter in two, and ends the colours that it cuts. */
+/** At most so many columns; what is cut off is shown by an ellipsis. Never cuts a letter in two, and ends the colours and links that it cuts. */
 export function clipped(text: string, columns: number): string {
   if (displayWidth(text) <= columns) return text;
-  let [kept, width, isColoured] = ['', 0, false];
+  let [kept, width, isColoured, linkEnd] = ['', 0, false, ''];
   for (const piece of piecesOf(text)) {
     if (width + piece.width > Math.max(1, columns - 1)) break;
     kept += piece.text;
     width += piece.width;
-    isColoured ||= piece.text.startsWith('\u001B');
+    const [, before, url] = LINK.exec(piece.text) ?? [];
+    if (before !== undefined) linkEnd = url === '' ? '' : `${before}\u001B\\`;
+    else isColoured ||= piece.text.startsWith('\u001B');
   }
-  return `${kept}…${isColoured ? '\u001B[0m' : ''}`;
+  return `${kept}${linkEnd}…${isColoured ? '\u001B[0m' : ''}`;
 }

@@ -10,6 +10,8 @@ import type { Terminal } from './terminal.ts';
 export interface Column<T = object> {
   readonly header: string;
   cell(record: T, now: number): string;
+  /** Where the cell leads to, on terminals that have links. */
+  link?(record: T): string | undefined;
   /** Only with `-o wide`. */
   readonly wide?: boolean;
 }
@@ -18,6 +20,8 @@ export interface Listing<T = object> {
   readonly columns: readonly Column<T>[];
   /** `-o name`. */
   nameOf(record: T): string;
+  /** Its page in the dashboard, which its first column leads to. */
+  pageOf?(record: T): string | undefined;
 }
 
 export function outputFormat(options: OptionValues): OutputFormat {
@@ -60,6 +64,11 @@ export function listText<T>(
     records.map((record) => columns.map((column) => column.cell(record, now).replaceAll('\u001B', '\uFFFD'))),
     terminal.style,
     terminal.live && format === 'table' ? terminal.columns : undefined,
+    (row, at) => {
+      const record = records[row];
+      if (record === undefined) return undefined;
+      return at === 0 ? (columns[0]?.link ?? listing.pageOf)?.(record) : columns[at]?.link?.(record);
+    },
   );
 }
 

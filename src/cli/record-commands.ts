@@ -12,7 +12,7 @@ import { EXIT } from './exit-code.ts';
 import { type Listing, outputFormat, printList, printRecord } from './output.ts';
 import { alterationLines } from './plan-view.ts';
 import { findOne, resourceOf } from './resources/index.ts';
-import type { Resource } from './resources/resource.ts';
+import { type Resource, withPages } from './resources/resource.ts';
 import type { Session } from './session.ts';
 
 type Words = Pick<Subcommand, 'summary' | 'description' | 'examples'>;
@@ -60,8 +60,9 @@ export function listCommand(
     options: [OUTPUT_OPTION, ...target],
     run: async (session, { options }) => {
       const format = outputFormat(options);
-      const resource = resourceOf(kind);
-      await printFound(session, resource, await resource.list(session.client(options), {}), format);
+      const client = session.client(options);
+      const resource = withPages(resourceOf(kind), client);
+      await printFound(session, resource, await resource.list(client, {}), format);
       return EXIT.ok;
     },
   };

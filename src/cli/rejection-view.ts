@@ -6,7 +6,7 @@ export function rejectionLines(rejection: RejectionRecord, style: Style, source 
   const row = (label: string, value: string): string[] =>
     value === '' ? [] : [`  ${style.dim(label.padEnd(9))} ${value}`];
   return [
-    `${style.red('refused:')} ${style.bold(rejection.code)}`,
+    `${style.red('refused:')} ${style.link(style.bold(rejection.code), rejection.doc)}`,
     ...row('in', source),
     ...row('field', rejection.field),
     ...row('received', rejection.received),

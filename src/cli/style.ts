@@ -8,11 +8,13 @@ export interface Style {
   readonly green: (text: string) => string;
   readonly yellow: (text: string) => string;
   readonly cyan: (text: string) => string;
+  /** The text, which leads to the address where the terminal can. */
+  readonly link: (text: string, url: string) => string;
 }
 
-export function makeStyle(coloured: boolean): Style {
+export function makeStyle(coloured: boolean, link: Style['link'] = (text) => text): Style {
   const { bold, dim, red, green, yellow, cyan } = picocolors.createColors(coloured);
-  return { bold, dim, red, green, yellow, cyan };
+  return { bold, dim, red, green, yellow, cyan, link };
 }
 
 /** https://no-color.org: any non-empty value turns colour off. */

@@ -44,21 +44,26 @@ export function tableText(
   rows: readonly (readonly string[])[],
   style: Style,
   columns: number | undefined,
+  /** Where a cell leads to. */
+  linkOf: (row: number, column: number) => string | undefined = () => undefined,
 ): string {
   const safe = rows.map((row) => row.map((cell) => printable(cell).replaceAll(/[\t\n]+/g, ' ')));
   const whole = headers.map((header, at) =>
     safe.reduce((most, row) => Math.max(most, displayWidth(row[at] ?? '')), header.length),
   );
   const widths = fitted(whole, headers, columns);
-  const line = (cells: readonly string[]): string => {
+  const line = (cells: readonly string[], row?: number): string => {
     const padded = cells.map((whole, at) => {
       const cell = columns === undefined ? whole : clipped(whole, widths[at] ?? 0);
-      return at === cells.length - 1 ? cell : cell + ' '.repeat((widths[at] ?? 0) - displayWidth(cell) + GAP);
+      const shown = style.link(cell, (row === undefined ? undefined : linkOf(row, at)) ?? '');
+      return at === cells.length - 1
+        ? shown
+        : shown + ' '.repeat((widths[at] ?? 0) - displayWidth(cell) + GAP);
     });
     return padded.join('').trimEnd();
   };
   const cut = (text: string): string => (columns === undefined ? text : clipped(text, columns));
-  return [style.bold(cut(line(headers))), ...safe.map((row) => cut(line(row)))]
+  return [style.bold(cut(line(headers))), ...safe.map((row, at) => cut(line(row, at)))]
     .map((text) => `${text}\n`)
     .join('');
 }

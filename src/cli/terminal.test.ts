@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { makeLinks } from './links.ts';
 import { makeProgress } from './progress.ts';
 import { makeStyle } from './style.ts';
 import { columnsOf, writerTo } from './terminal.ts';
@@ -9,12 +10,7 @@ const SHOWN = 'a\uFFFD]0;mine\uFFFD\uFFFD[1A\uFFFD2Jb\u001B[31mred\u001B[0m\n';
 
 function written(isTTY: boolean, text: string): string {
   let out = '';
-  writerTo({
-    isTTY,
-    write: (piece) => {
-      out += piece;
-    },
-  })(text);
+  writerTo({ isTTY, write: (piece) => void (out += piece) }, makeLinks('mark'))(text);
   return out;
 }
 

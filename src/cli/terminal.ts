@@ -1,4 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import { usage } from './failure.ts';
+import { type Links, makeLinks, wantsLinks } from './links.ts';
 import { makeStyle, printable, type Style, wantsColour } from './style.ts';
 
 /** The person's side of a command. Results go to `out`, everything else to `err`, so that results can be piped. */
@@ -55,8 +57,8 @@ interface Output {
 }
 
 /** For a program as it is; for a terminal without what would steer it. */
-export function writerTo(stream: Output): (text: string) => void {
-  return (text) => void stream.write(stream.isTTY === true ? printable(text) : text);
+export function writerTo(stream: Output, { shown }: Pick<Links, 'shown'>): (text: string) => void {
+  return (text) => void stream.write(stream.isTTY === true ? shown(text) : text);
 }
 
 /** A terminal that was not told its size says 0. */
@@ -66,9 +68,12 @@ export function columnsOf({ columns = 0 }: Output): number {
 
 export function systemTerminal(environment: NodeJS.ProcessEnv): Terminal {
   const { stdin, stdout, stderr } = process;
+  const links = makeLinks(randomUUID());
+  const styleOf = ({ isTTY }: NodeJS.WriteStream): Style =>
+    makeStyle(wantsColour(isTTY, environment), wantsLinks(isTTY, environment) ? links.link : undefined);
   return {
-    style: makeStyle(wantsColour(stdout.isTTY, environment)),
-    errStyle: makeStyle(wantsColour(stderr.isTTY, environment)),
+    style: styleOf(stdout),
+    errStyle: styleOf(stderr),
     live: stdout.isTTY,
     errLive: stderr.isTTY && environment['TERM'] !== 'dumb',
     interactive: stdin.isTTY && stderr.isTTY,
@@ -78,8 +83,8 @@ export function systemTerminal(environment: NodeJS.ProcessEnv): Terminal {
     get errSize() {
       return { columns: columnsOf(stderr), rows: stderr.rows > 0 ? stderr.rows : DEFAULT_ROWS };
     },
-    out: writerTo(stdout),
-    err: writerTo(stderr),
+    out: writerTo(stdout, links),
+    err: writerTo(stderr, links),
     clearScreen: () => void stdout.write(CLEAR_SCREEN),
     eraseLines: (above) => void stderr.write(`${ERASE_LINE}${ERASE_ABOVE.repeat(above)}`),
     pipes: { stdin, stdout, stderr },

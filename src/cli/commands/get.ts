@@ -5,7 +5,7 @@ import { outputFormat, printRecord } from '../output.ts';
 import { printFound } from '../record-commands.ts';
 import { watchRecords } from '../record-watch.ts';
 import { findOne, OWNED_BY_DEPLOYMENT, resourceOf, RESOURCES } from '../resources/index.ts';
-import type { Resource } from '../resources/resource.ts';
+import { type Resource, withPages } from '../resources/resource.ts';
 
 export const get: CommandBody = {
   description: [
@@ -40,10 +40,11 @@ export const get: CommandBody = {
     { line: 'berth get instances web --watch', what: 'where the instances of web are, live' },
   ],
   run: async (session, { parameters: [kind = '', name], options }) => {
-    const resource = resourceOf(kind);
-    const one = oneNamed(resource, name);
+    const known = resourceOf(kind);
+    const one = oneNamed(known, name);
     const format = outputFormat(options);
     const client = session.client(options);
+    const resource = withPages(known, client);
     if (options.flag('watch'))
       return watchRecords(session, client, {
         listing: resource,

@@ -19,7 +19,8 @@ function endText(notAfter: string | undefined, now: number): string {
 const WAYS: Listing<Row> = {
   nameOf: (row) => `ingress/${wayText(row)}`,
   columns: [
-    { header: 'HOST', cell: wayText },
+    { header: 'ADDRESS', cell: (row) => textOf(row.url) || wayText(row), link: ({ url }) => url },
+    { header: 'HOST', cell: wayText, wide: true },
     { header: 'DEPLOYMENT', cell: ({ deployment }) => deployment },
     { header: 'STATE', cell: ({ state }) => textOf(state) },
     { header: 'CERTIFICATE', cell: ({ certificate }, now) => endText(certificate?.notAfter, now) },
@@ -29,7 +30,6 @@ const WAYS: Listing<Row> = {
       wide: true,
     },
     { header: 'NODES', cell: ({ nodes = [] }) => nodes.join(', ') || '-' },
-    { header: 'URL', cell: ({ url }) => textOf(url) || '-' },
     { header: 'WHY', cell: ({ problem }) => textOf(problem) },
   ],
 };
@@ -41,7 +41,7 @@ const revoke: Subcommand = {
     'The ingress node that issued the certificate has the authority revoke it, and asks for another one with another key. The old one is served until the new one is there.',
     'Certificates of a secret are revoked where they were issued.',
   ],
-  parameters: [{ term: '<host>', description: 'The host, as berth ingress lists it, without a path.' }],
+  parameters: [{ term: '<host>', description: 'The host, without a path.' }],
   options: [YES_OPTION, ...REMOTE_OPTIONS],
   examples: [
     { line: 'berth ingress revoke shop.example.com', what: 'its key may have been seen by somebody' },

@@ -1,4 +1,5 @@
 import { standingOf } from '../../core/contract/instance-standing.ts';
+import { instanceName } from '../../core/model/instance-name.ts';
 import { type Client, named } from '../client.ts';
 import { usage } from '../failure.ts';
 import { textOf } from '../fields.ts';
@@ -27,6 +28,7 @@ export const deployments: Resource<Deployment> = {
   name: 'deployments',
   aliases: ['deployment', 'deploy', 'dep'],
   nameOf: (record) => `deployment/${textOf(record.name)}`,
+  page: (record) => `/deployments/${textOf(record.name)}`,
   nothing: 'no deployments yet',
   next: 'berth run IMAGE',
   list: (client) => client.list('GET /api/v1/deployments'),
@@ -54,6 +56,7 @@ export const instances: Resource<Instance> = {
   name: 'instances',
   aliases: ['instance', 'inst'],
   nameOf: (record) => `instance/${textOf(record.id)}`,
+  page: ({ deployment, id }) => `/deployments/${textOf(deployment)}/instances/${textOf(id)}`,
   nothing: 'no instances',
   list: async (client, { deployment }) => {
     if (deployment !== undefined) return instancesOf(client, deployment);
@@ -62,8 +65,9 @@ export const instances: Resource<Instance> = {
     return lists.flat();
   },
   columns: [
-    field('ID', (one) => one.id),
-    field('DEPLOYMENT', (one) => one.deployment),
+    { header: 'NAME', cell: ({ deployment, id }) => instanceName(textOf(deployment), textOf(id)) },
+    field('ID', (one) => one.id, true),
+    field('DEPLOYMENT', (one) => one.deployment, true),
     field('NODE', (one) => one.nodeId),
     {
       header: 'STATE',

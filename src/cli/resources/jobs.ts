@@ -11,6 +11,7 @@ export const jobs: Resource<Job> = {
   name: 'jobs',
   aliases: ['job'],
   nameOf: (record) => `job/${textOf(record.name)}`,
+  page: (record) => `/jobs/${textOf(record.name)}`,
   nothing: 'no jobs yet; a job is a document of kind Job in a file',
   next: 'berth apply -f FILE',
   list: (client) => client.list('GET /api/v1/jobs'),

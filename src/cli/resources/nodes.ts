@@ -34,6 +34,7 @@ export const nodes: Resource<Node> = {
   name: 'nodes',
   aliases: ['node', 'no'],
   nameOf: (record) => `node/${textOf(record.name)}`,
+  page: (record) => `/nodes/${textOf(record.name)}`,
   nothing: 'no nodes yet',
   next: 'berth node token',
   list: (client) => client.list('GET /api/v1/nodes'),

@@ -12,10 +12,19 @@ export interface Resource<T = object> extends Listing<T> {
   readonly list: (client: Client, options: ListOptions) => Promise<readonly T[]>;
   /** Absent: one is found in the list. */
   readonly one?: (client: Client, name: string) => Promise<T>;
+  /** Its place in the dashboard; absent: it has none of its own. */
+  readonly page?: (record: T) => string;
   /** Said of an empty list. */
   readonly nothing: string;
   /** The command that puts the first one there. */
   readonly next?: string;
+}
+
+/** With the pages of this control plane's dashboard. It shows the tenant of who is signed in, so that of another has no link. */
+export function withPages<T>(resource: Resource<T>, { target: { server, tenant } }: Client): Resource<T> {
+  const { page } = resource;
+  if (page === undefined || tenant !== undefined) return resource;
+  return { ...resource, pageOf: (record) => `${server.replace(/\/$/, '')}${page(record)}` };
 }
 
 export interface ListOptions {

@@ -17,6 +17,7 @@ export const volumes: Resource<Volume> = {
   name: 'volumes',
   aliases: ['volume', 'vol'],
   nameOf: (record) => `volume/${textOf(record.name)}`,
+  page: (record) => `/volumes/${textOf(record.id)}`,
   nothing: 'no volumes yet',
   next: 'berth volume create NAME --class replicated --size 10Gi --replicas 1',
   list: (client) => client.list('GET /api/v1/dvm/volumes'),

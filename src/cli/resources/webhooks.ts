@@ -7,6 +7,7 @@ export const webhooks: Resource<Webhook> = {
   name: 'webhooks',
   aliases: ['webhook'],
   nameOf: (record) => `webhook/${textOf(record.name)}`,
+  page: (record) => `/webhooks/${textOf(record.name)}`,
   nothing: 'no webhooks yet',
   next: 'berth webhook create NAME --url URL --signing-key NAMESPACE/NAME',
   list: (client) => client.list('GET /api/v1/webhooks'),

@@ -8,6 +8,8 @@ const VARIABLE: readonly (readonly [RegExp, string])[] = [
   [/\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?Z?/g, '<time>'],
   [/\b\d\d:\d\d:\d\d\b/g, '<time>'],
   [/\b[0-9a-f]{8,64}\b/g, '<hex>'],
+  // What people call an instance.
+  [/\b([a-z][a-z0-9-]*)-(?:<hex>|[0-9a-hjkmnp-tv-z]{8}\b)/g, '$1-<id>'],
   [/\brevision"?:? ?\d+/g, 'revision <n>'],
   // The archive of a name goes on over its deletion, so a page's first version depends on the pages before it.
   [/\bversion \d+(?! of)/g, 'version <n>'],
