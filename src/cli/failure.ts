@@ -23,6 +23,9 @@ export class Failure extends Error {
   }
 }
 
+/** No record of this name; one may be made. */
+export class NotThere extends Failure {}
+
 export function usage(message: string, advice: readonly string[] = []): Failure {
   return new Failure(message, { exitCode: EXIT.usage, advice });
 }

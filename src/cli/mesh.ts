@@ -2,6 +2,7 @@ import {
   type MeshedPeer,
   meshStanding,
   type MeshStanding,
+  WAY_WORDS,
   type Way,
   wayTo,
 } from '../core/contract/mesh-standing.ts';
@@ -35,7 +36,8 @@ export const PATHS: Listing<NodePath> = {
     { header: 'TO', cell: ({ to }) => to },
     {
       header: 'PATH',
-      cell: ({ way }) => (way.address === undefined ? way.state : `${way.state} ${way.address}`),
+      cell: ({ way: { state, address } }) =>
+        address === undefined ? WAY_WORDS[state] : `${WAY_WORDS[state]} ${address}`,
     },
     {
       header: 'ROUND-TRIP',

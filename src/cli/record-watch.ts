@@ -3,7 +3,7 @@ import type { LiveState } from '../sdk/index.ts';
 import type { Client } from './client.ts';
 import type { OutputFormat } from './command.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
-import { Failure, Refused } from './failure.ts';
+import { Failure, NotThere, Refused } from './failure.ts';
 import { isWhole, listText, type Listing, structuredText } from './output.ts';
 import type { Session } from './session.ts';
 
@@ -100,7 +100,8 @@ export async function watchRecords<T>(
     } catch (error) {
       if (session.interrupted.aborted) break;
       // One record that was deleted: it may come again.
-      if (error instanceof Refused && error.status === 404) await show([], false);
+      if (error instanceof NotThere || (error instanceof Refused && error.status === 404))
+        await show([], false);
       else if (!isPassing(error)) throw error;
       // That the connection is lost was said.
       else if (error instanceof Refused && error.rejection.code !== troubled) {

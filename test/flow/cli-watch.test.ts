@@ -13,6 +13,15 @@ beforeAll(async () => {
 });
 afterAll(() => stage.close());
 
+const refusal = {
+  code: 'store_unavailable',
+  field: '',
+  received: '',
+  expected: '',
+  why: 'away',
+  doc: '',
+};
+
 /** What it prints until it is enough; the change is made once the first records were printed. */
 async function watched(
   line: string,
@@ -40,6 +49,32 @@ describe('get --watch', () => {
     expect(out).toMatch(/^NAME +PHASE/);
     expect(out.match(/^NAME/gm)).toHaveLength(1);
     expect(out.match(/^web /gm)).toHaveLength(1);
+  });
+
+  it('goes on when the one record that was named is gone, also where one is found in the list', async () => {
+    let asked = 0;
+    await answeringAs(
+      (to, { url }) => {
+        const isList = url?.startsWith('/api/v1/join-tokens') === true;
+        if (isList) asked += 1;
+        to.statusCode = isList ? 200 : 403;
+        to.setHeader('content-type', 'application/json');
+        to.end(JSON.stringify(!isList ? refusal : asked === 2 ? [] : [{ id: 'join1' }]));
+      },
+      async (url) => {
+        const { status, out, err } = await typeCommand(
+          ['get', 'join-token', 'join1', '--watch', '-o', 'name'],
+          { ...here, BERTH_CLI_SERVER: url },
+          '',
+          (printed) => printed.split('join1').length > 2,
+        );
+        expect([status, out, err]).toEqual([
+          130,
+          'join-token/join1\njoin-token/join1\n',
+          'join-token/join1 is gone\n',
+        ]);
+      },
+    );
   });
 
   it('prints one object a line for programs, of one record too', async () => {
@@ -77,14 +112,6 @@ describe('get --watch', () => {
   });
 
   it('waits for a control plane that is in trouble, and says so', async () => {
-    const refusal = {
-      code: 'store_unavailable',
-      field: '',
-      received: '',
-      expected: '',
-      why: 'away',
-      doc: '',
-    };
     let asked = 0;
     await answeringAs(
       (to, { url }) => {

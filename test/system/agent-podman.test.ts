@@ -39,7 +39,7 @@ describe('an agent on a Podman without an init process', () => {
     await using own = await AgentBench.start(lacking);
     const { plane, agent, engine } = own;
     await plane.until('a session', () => plane.hello !== undefined);
-    const said = 'because the package catatonit is missing: apt-get install catatonit';
+    const said = 'because the package catatonit is missing: install it there';
     expect(plane.hello?.notReady).toContain(said);
     const line = 'node n1 is not ready: the engine cannot create containers';
     await expect.poll(() => agent.log()).toContain(line);

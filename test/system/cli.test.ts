@@ -525,7 +525,7 @@ describe('secrets from the command line', () => {
       `name: reader\nimage: ${IMAGE}\nsecrets:\n  - name: DB\n    vault_path: deployments/piped\n`,
     );
     await berth(['apply', '-f', path, '--no-wait']);
-    expect((await berth(['secret', 'list'])).out).toMatch(/deployments\/piped +yes +password +1 +reader/);
+    expect((await berth(['secret', 'list'])).out).toMatch(/deployments\/piped +written +password +1 +reader/);
     expect((await berth(['secret', 'consumers', 'deployments/piped'])).out).toMatch(/reader +DB +external/);
     const rotated = await berth(['secret', 'rotate', 'reader', '--no-wait']);
     expect(rotated.out).toContain('stage accepted, secretsVersion 1');

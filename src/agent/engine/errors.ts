@@ -39,7 +39,7 @@ const NO_INIT = /container-init binary not found|lookup init binary|could not fi
 /** Why no container can be made at all, and what to do; undefined: it is a matter of this one. */
 export function creationProblem(error: unknown): string | undefined {
   if (!(error instanceof EngineError) || !NO_INIT.test(error.message)) return undefined;
-  return `the engine cannot create containers, because the package catatonit is missing: apt-get install catatonit (${error.message.slice(0, 200)})`;
+  return `the engine cannot create containers, because the package catatonit is missing: install it there, with apt-get, dnf or what the machine has (${error.message.slice(0, 200)})`;
 }
 
 export type PullFailure = 'not-found' | 'unauthorized' | 'unreachable' | 'no-space' | 'other';

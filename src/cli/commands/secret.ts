@@ -150,7 +150,7 @@ const write: Subcommand = {
   name: 'write',
   summary: 'Write a secret document',
   description: [
-    'Writes the document at a path: one or more keys with values. It replaces the document whole, as a new version. The answer and every later read show names and versions only; a value can never be read back.',
+    'Writes the document at a path: one or more keys with values. It replaces the document whole, as a new version. The answer and every later read show names and versions only; no operation answers with a value.',
     'Values come from a prompt, a file or standard input, never from arguments.',
   ],
   parameters: [PATH],

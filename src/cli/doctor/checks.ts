@@ -6,6 +6,8 @@ import type { OptionValues } from '../option-values.ts';
 import { Failure, Refused } from '../failure.ts';
 import { textOf } from '../fields.ts';
 import type { Session } from '../session.ts';
+import { installText } from '../up/advice.ts';
+import { systemOf } from '../up/system.ts';
 import { bad, type Finding, good, unknown } from './finding.ts';
 import { networkFinding, ports, programs, routes } from './mesh.ts';
 
@@ -160,7 +162,7 @@ async function engine(session: Session, options: OptionValues): Promise<Finding>
   const own = await nodeHere(session, options);
   if (own !== undefined) return good(own);
   return unknown(
-    'none in the usual places; that matters only if it is to be a node (apt-get install docker.io)',
+    `none in the usual places; that matters only if it is to be a node (${installText(['docker.io'], systemOf())})`,
   );
 }
 

@@ -4,6 +4,7 @@ import { judgePorts, judgePrograms, judgeRoutes, type MeshMachine } from './mesh
 
 const ALL = ['wg', 'nft', 'ip', 'bridge', 'wireguard-go'];
 const machine = (more: Partial<MeshMachine> = {}): MeshMachine => ({
+  system: { family: 'fedora', name: 'Fedora', hasApt: false },
   isNode: true,
   isJoined: false,
   programs: new Set(ALL),
@@ -61,6 +62,17 @@ describe('what a machine needs for the network of its tenant', () => {
     const finding = judge(machine(more));
     expect(finding).toMatchObject({ state, text: expect.stringContaining(text) });
     if (state === 'bad') expect(finding.advice?.[0]).not.toBe('');
+  });
+
+  it('says what to type on the system that it is', () => {
+    const missing = (family: 'debian' | 'fedora' | 'alpine' | 'other') =>
+      judgePrograms(
+        machine({ system: { family, name: '', hasApt: family === 'debian' }, ...without('wg', 'ip') }),
+      ).advice?.[0];
+    expect(missing('debian')).toContain('(apt-get install -y wireguard-tools iproute2)');
+    expect(missing('fedora')).toContain('(dnf install -y wireguard-tools iproute)');
+    expect(missing('alpine')).toContain('(apk add wireguard-tools iproute2)');
+    expect(missing('other')).toContain('(install wireguard-tools iproute2)');
   });
 
   it('reads the routes of the kernel', () => {

@@ -1,9 +1,12 @@
 import { type Cidr, cidrText, overlap, parseCidr, addressCount } from '../../core/model/ipv4.ts';
 import { DEFAULT_PREFIXES } from '../../core/model/mesh.ts';
+import { installText } from '../up/advice.ts';
+import type { System } from '../up/system.ts';
 import { bad, type Finding, good, unknown } from './finding.ts';
 
 /** What a machine has for the network of a tenant's nodes. */
 export interface MeshMachine {
+  readonly system: System;
   /** It is a node already: then what is missing is a problem, and else only worth knowing. */
   readonly isNode: boolean;
   /** Its agent takes part, so the ports and routes are its own. */
@@ -36,7 +39,7 @@ export function judgePrograms(machine: MeshMachine): Finding {
     return wrong(
       machine,
       `missing: ${[...new Set(packages)].join(', ')}`,
-      `Install them (apt-get install ${[...new Set(packages)].join(' ')}) and restart the agent: until then containers here reach no other node.`,
+      `Install them (${installText([...new Set(packages)], machine.system)}) and restart the agent: until then containers here reach no other node.`,
     );
   if (!kernelWireGuard && !tunDevice)
     return wrong(

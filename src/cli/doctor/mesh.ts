@@ -13,6 +13,7 @@ import type { Node } from '../records.ts';
 import type { Session } from '../session.ts';
 import { bad, type Finding, good, unknown } from './finding.ts';
 import { judgePorts, judgePrograms, judgeRoutes, MESH_PROGRAMS, type MeshMachine } from './mesh-machine.ts';
+import { systemOf } from '../up/system.ts';
 
 const AGENT_DATA = '/var/lib/berth-agent';
 const MAX_ADVICE = 5;
@@ -81,6 +82,7 @@ async function lookAtMachine(session: Session, options: OptionValues): Promise<M
     isNode: here !== undefined || existsSync(AGENT_DATA),
     isJoined: here !== undefined && isJoined(here),
     programs: new Set(found),
+    system: systemOf(),
     kernelWireGuard: hasKernelWireGuard(),
     tunDevice: existsSync('/dev/net/tun'),
     portsTaken: taken,

@@ -1,3 +1,4 @@
+import { secretStanding } from '../../core/contract/secret-standing.ts';
 import { formatBytes } from '../../core/model/quantity.ts';
 import { secretParams } from '../secret-path.ts';
 import { textOf } from '../fields.ts';
@@ -58,12 +59,6 @@ export const tenants: Resource<Tenant> = {
   ],
 };
 
-/** Null: the store does not let anybody look. */
-const EXISTS: ReadonlyMap<unknown, string> = new Map([
-  [false, 'no'],
-  [null, 'denied'],
-]);
-
 const NAMED_CONSUMERS = 3;
 
 /** Who refers to it, the first few by name. */
@@ -90,7 +85,7 @@ export const secrets: Resource<Secret> = {
   one: (client, name) => client.record('GET /api/v1/secrets/{namespace}/{name}', secretParams(name)),
   columns: [
     field('PATH', (one) => one.path),
-    { header: 'EXISTS', cell: (record) => EXISTS.get(record.exists) ?? 'yes' },
+    { header: 'STATE', cell: ({ exists }) => secretStanding(exists) },
     { header: 'KEYS', cell: (record) => (record.keys ?? []).join(',') },
     field('VERSION', (one) => one.version),
     { header: 'CONSUMERS', cell: consumersText },

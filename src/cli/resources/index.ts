@@ -1,6 +1,6 @@
 import { nearest } from '../../core/schema/nearest.ts';
 import type { Client } from '../client.ts';
-import { Failure, usage } from '../failure.ts';
+import { NotThere, usage } from '../failure.ts';
 import { secrets, tenants, tokens } from './access.ts';
 import { archives, backups, deployments, instances } from './deployments.ts';
 import { events } from './events.ts';
@@ -54,7 +54,7 @@ export async function findOne(resource: Resource, client: Client, name: string):
   const all = await resource.list(client, {});
   const found = all.find((record: Named) => [record.id, record.name].includes(name));
   if (found !== undefined) return found;
-  throw new Failure(`there is no ${resource.aliases[0] ?? resource.name} ${name}`, {
+  throw new NotThere(`there is no ${resource.aliases[0] ?? resource.name} ${name}`, {
     advice: [`berth get ${resource.name}`],
   });
 }

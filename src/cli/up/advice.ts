@@ -127,6 +127,21 @@ export function packageName({ package: name }: Program, { family }: System): str
   return (family === 'macos' ? undefined : WORDS[family].packages[name]) ?? name;
 }
 
+/** Beside those that the quickstart needs. */
+const RENAMED: Readonly<Partial<Record<Family, Readonly<Record<string, string>>>>> = {
+  fedora: { 'docker.io': 'moby-engine', iproute2: 'iproute' },
+  // Of engines it has Podman alone.
+  enterprise: { 'docker.io': 'podman', iproute2: 'iproute' },
+  alpine: { 'docker.io': 'docker' },
+};
+
+/** `dnf install -y iproute`: packages of Debian as this system calls and installs them; without their command where it is not known. */
+export function installText(names: readonly string[], { family, hasApt }: System): string {
+  const words = family === 'macos' ? undefined : WORDS[hasApt ? 'debian' : family];
+  const own = names.map((name) => RENAMED[hasApt ? 'debian' : family]?.[name] ?? name).join(' ');
+  return words?.install === undefined ? `install ${own}` : `${words.install} ${own}`;
+}
+
 /** What to type, in the words of the system, where this command cannot do it for who typed it. */
 export function lacking({ system, missing, noEngine, isRoot, command }: Lack): Failure {
   if (system.family === 'macos') return needsLinux(command);

@@ -73,6 +73,13 @@ export interface Way {
   readonly fix?: string;
 }
 
+/** One word for each, wherever it is shown. */
+export const WAY_WORDS: Readonly<Record<Way['state'], string>> = {
+  direct: 'direct',
+  relayed: 'relayed',
+  none: 'unreachable',
+};
+
 /** How packets go to a peer. `to`: the peer's own record, if the tenant still has it. */
 export function wayTo(peer: MeshedPeer, to: MeshedNode | undefined): Way {
   const name = peer.node ?? 'the node';
@@ -118,7 +125,7 @@ export function waysText(ways: readonly Pick<Way, 'state'>[]): string {
   return (['direct', 'relayed', 'none'] as const)
     .flatMap((state) => {
       const count = ways.filter((way) => way.state === state).length;
-      return count === 0 ? [] : [`${count} ${state === 'none' ? 'unreachable' : state}`];
+      return count === 0 ? [] : [`${count} ${WAY_WORDS[state]}`];
     })
     .join(', ');
 }

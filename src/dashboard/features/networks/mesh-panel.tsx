@@ -1,4 +1,9 @@
-import { meshStanding, type MeshStanding, waysText } from '../../../core/contract/mesh-standing.ts';
+import {
+  meshStanding,
+  type MeshStanding,
+  WAY_WORDS,
+  waysText,
+} from '../../../core/contract/mesh-standing.ts';
 import { Badge, type Tone } from '../../components/badge.tsx';
 import type { Column } from '../../components/data-table.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
@@ -84,9 +89,7 @@ const PATH_COLUMNS: readonly Column<NodePath>[] = [
     title: 'Path',
     width: '8rem',
     sortBy: ({ way }) => way.state,
-    cell: ({ way: { state } }) => (
-      <Badge tone={WAY_TONES[state]}>{state === 'none' ? 'unreachable' : state}</Badge>
-    ),
+    cell: ({ way: { state } }) => <Badge tone={WAY_TONES[state]}>{WAY_WORDS[state]}</Badge>,
   },
   {
     title: 'Address, or why not',

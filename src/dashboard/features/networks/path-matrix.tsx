@@ -1,5 +1,5 @@
 import { useMemo } from 'react';
-import type { Way } from '../../../core/contract/mesh-standing.ts';
+import { WAY_WORDS, type Way } from '../../../core/contract/mesh-standing.ts';
 import type { NodePath } from './network-queries.ts';
 
 const MARKS: Readonly<Record<Way['state'], { readonly mark: string; readonly look: string }>> = {
@@ -7,16 +7,11 @@ const MARKS: Readonly<Record<Way['state'], { readonly mark: string; readonly loo
   relayed: { mark: '◐', look: 'bg-warn-soft text-warn' },
   none: { mark: '✕', look: 'bg-bad-soft text-bad font-semibold' },
 };
-const WORDS: Readonly<Record<Way['state'], string>> = {
-  direct: 'direct',
-  relayed: 'relayed',
-  none: 'unreachable',
-};
 
 function told({ from, to, way, roundTripMs }: NodePath): string {
   const where = way.address === undefined ? '' : ` at ${way.address}`;
   const time = roundTripMs === undefined || way.state === 'none' ? '' : `, ${roundTripMs} ms`;
-  return `${from} to ${to}: ${WORDS[way.state]}${where}${time}${way.why === undefined ? '' : `, ${way.why}`}`;
+  return `${from} to ${to}: ${WAY_WORDS[way.state]}${where}${time}${way.why === undefined ? '' : `, ${way.why}`}`;
 }
 
 /** More nodes than this are drawn smaller. */
@@ -85,7 +80,7 @@ export function PathMatrix({
                 return (
                   <td key={to} title={told(path)} className={`${size} text-center ${look}`}>
                     <span aria-hidden="true">{mark}</span>
-                    <span className="sr-only">{WORDS[path.way.state]}</span>
+                    <span className="sr-only">{WAY_WORDS[path.way.state]}</span>
                   </td>
                 );
               })}
@@ -105,7 +100,7 @@ export function MatrixLegend() {
           <span aria-hidden="true" className={`grid size-5 place-items-center rounded ${MARKS[state].look}`}>
             {MARKS[state].mark}
           </span>
-          {WORDS[state]}
+          {WAY_WORDS[state]}
         </span>
       ))}
     </span>

@@ -1,4 +1,5 @@
 import { useMemo, useState } from 'react';
+import { secretStanding } from '../../../core/contract/secret-standing.ts';
 import { useSession } from '../../app/session.tsx';
 import { useRecords } from '../../app/use-records.ts';
 import { Badge } from '../../components/badge.tsx';
@@ -37,7 +38,7 @@ function columnsOf(onWrite: ((path: SecretResource) => void) | undefined): reado
       sortBy: ({ exists }) => Number(exists),
       cell: ({ exists, problem }) => (
         <Badge tone={exists ? 'ok' : 'bad'}>
-          <span title={problem}>{exists ? 'written' : exists === null ? 'denied' : 'missing'}</span>
+          <span title={problem}>{secretStanding(exists)}</span>
         </Badge>
       ),
     },
