@@ -183,7 +183,13 @@ async function capturePage(name: string): Promise<void> {
   }
 }
 
-buildParts();
 const only = process.argv[2];
-if (only === undefined) await captureCommands();
-for (const name of ['first-ten-minutes.md']) if (only === undefined || only === name) await capturePage(name);
+if (only === undefined) {
+  buildParts();
+  await captureCommands();
+}
+for (const name of ['first-ten-minutes.md']) {
+  // The page before is part of what is built.
+  buildParts();
+  if (only === undefined || only === name) await capturePage(name);
+}
