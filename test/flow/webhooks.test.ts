@@ -4,8 +4,13 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { loadConfig } from '../../src/server/config.ts';
+import { makeBackup } from '../../src/server/recovery/backup.ts';
+import { migrateStore } from '../../src/server/recovery/migrate.ts';
+import { restoreBackup } from '../../src/server/recovery/restore.ts';
 import { eventually } from '../support/eventually.ts';
+import { startEtcd } from '../support/harness/etcd.ts';
 import type { Json } from '../support/harness/api-client.ts';
 import {
   type ControlPlane,
@@ -60,8 +65,11 @@ const dataDir = mkdtempSync(join(tmpdir(), 'berth-webhooks-'));
 let plane: ControlPlane;
 let shop: TestTenant;
 
-const start = () =>
-  startControlPlane({ dataDir, config: { 'webhooks.allowPrivate': [`http://127.0.0.1:${receiver.port}`] } });
+const start = (folder = dataDir, config: Readonly<Record<string, unknown>> = {}) =>
+  startControlPlane({
+    dataDir: folder,
+    config: { 'webhooks.allowPrivate': [`http://127.0.0.1:${receiver.port}`], ...config },
+  });
 
 beforeAll(async () => {
   await receiver.open();
@@ -279,11 +287,67 @@ describe('a webhook', () => {
     expect(metrics.text).toMatch(/berth_webhook_deliveries_total\{outcome="delivered"\} [1-9]/);
   });
 
+  it('goes on where it was in a store that moved to etcd, and in one that was restored from a backup', async () => {
+    const etcd = await startEtcd();
+    onTestFinished(() => etcd.stop());
+    await make('moved', '/moved');
+    const sent = [...(await events(2))];
+    const received = () =>
+      eventually(
+        () => receiver.ids('/moved'),
+        (got) => got.length >= sent.length,
+      );
+    await received();
+    // More than is held in memory: the order is that of the journal.
+    receiver.answers.set('/moved', { status: 503 });
+    sent.push(...(await events(70)));
+    const { config: before } = plane;
+    await plane.close();
+    const store = {
+      BERTH_STORE_KIND: 'etcd',
+      BERTH_STORE_ETCD_ENDPOINTS: etcd.endpoints.join(),
+      BERTH_STORE_ETCD_PREFIX: '/moved/',
+    };
+    await migrateStore(before, loadConfig(['--data-dir', dataDir], store));
+    plane = await start(dataDir, {
+      'store.kind': 'etcd',
+      'store.etcd.endpoints': etcd.endpoints,
+      'store.etcd.prefix': '/moved/',
+    });
+    shop = await plane.tenant('shop');
+    receiver.answers.delete('/moved');
+    // Written, it is tried at once.
+    await call('PUT', '/webhooks/moved', { paused: false });
+    expect(await received()).toEqual(sent);
+    sent.push(await event());
+    expect(await received()).toEqual(sent);
+
+    // Acknowledged after the backup, and so sent again by the restored one, by the same id; what was published since is lost with the store.
+    receiver.answers.set('/moved', { status: 503 });
+    const held = await events(3);
+    const passphrase = 'a passphrase of this test';
+    const order = { passphrase, signal: new AbortController().signal };
+    const to = join(dataDir, 'webhooks.backup');
+    await makeBackup({ config: plane.config, to, cost: 1024, ...order });
+    receiver.answers.delete('/moved');
+    await call('PUT', '/webhooks/moved', { paused: false });
+    sent.push(...held, await event());
+    expect(await received()).toEqual(sent);
+    await plane.close();
+    const restored = join(dataDir, 'restored');
+    await restoreBackup({ config: loadConfig(['--data-dir', restored], {}), from: to, ...order });
+    plane = await start(restored);
+    shop = await plane.tenant('shop');
+    await call('PUT', '/webhooks/moved', { paused: false });
+    sent.push(...held, await event());
+    expect(await received()).toEqual(sent);
+  });
+
   it('is applied from a document, and leaves nothing when it is deleted', async () => {
     const document = { kind: 'Webhook', name: 'plain', paused: true };
     const plan = await call('POST', '/apply?dryRun=true', [document] as unknown as Json);
     expect(plan.body['documents']).toMatchObject([{ kind: 'Webhook', action: 'change' }]);
-    for (const name of ['plain', 'away', 'busy', 'paused', 'unsigned', 'source'])
+    for (const name of ['plain', 'away', 'busy', 'paused', 'unsigned', 'moved', 'source'])
       expect((await call('DELETE', `/webhooks/${name}`)).status).toBe(200);
     const kinds = ['webhooks', 'webhook-orders', 'webhook-deliveries', 'webhook-dead-letters'];
     await eventually(

@@ -14,7 +14,7 @@ export const PRUNE_OPTIONS: readonly Option[] = [
   {
     flags: '--prune',
     description:
-      'Also delete deployments, jobs and networks that have the labels of -l and are in none of the files. Never volumes or secrets.',
+      'Also delete deployments, jobs and networks that have the labels of -l and are in none of the files. Never volumes or secrets, nor webhooks, which have no labels.',
   },
   {
     flags: '-l, --selector <label>',
