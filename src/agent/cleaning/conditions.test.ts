@@ -19,6 +19,7 @@ it('says the same while it stays about the same', () => {
   const [second] = conditionsOf([disk(97.9)], first === undefined ? [] : [first]);
   expect(first?.message).toContain('95 % or more');
   expect(second).toEqual(first);
+  expect(conditionsOf([disk(100)], [])[0]?.message).toMatch(/^the disk is full, and nothing new/);
 });
 
 it('reads this machine', async () => {

@@ -48,7 +48,8 @@ export function conditionsOf(
     const was = before.some((one) => one.kind === kind);
     if (percent < (was ? to : from) || freeBytes >= roomBytes) return [];
     const shown = Math.floor(percent / BAND) * BAND;
-    const message = `${what} is used to ${shown} % or more, and nothing new is placed here until it is below ${to} %: ${ADVICE[kind]}`;
+    const state = shown >= 100 ? 'is full' : `is used to ${shown} % or more`;
+    const message = `${what} ${state}, and nothing new is placed here until it is below ${to} %: ${ADVICE[kind]}`;
     return [{ kind, message }];
   });
 }
