@@ -25,7 +25,7 @@ it('keeps what is deployed by anyone of the tenant, tried, run by a job at times
       .transaction()
       .put('deployments', idOf('deployments', 'web'), { ...(of('web', 5) as object), seenImages } as never)
       .put('deployments', idOf('deployments', 'shared'), of('shared', 4))
-      .put('specs', idOf('specs', 'web' as never, 'h'), {
+      .put('specs', idOf('specs', 'web', 'h'), {
         image: 'reg.test/web:1',
         imageDigest: digest(1),
       } as never)
