@@ -1,5 +1,6 @@
 import { mkdir, open, rename, rm, stat, statfs, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { commonFilesystem, type Filesystem } from './filesystem.ts';
 import { holdersOf } from './holders.ts';
 import { attachLoop, loopDevicesOf, releaseLoop } from './loop-device.ts';
@@ -9,6 +10,7 @@ import { run } from './program.ts';
 const MAKE_TIMEOUT_MS = 120_000;
 const RELEASE_MS = 10_000;
 const LARGEST_BLOCK = 65_536;
+const MOUNT_TRIES = 5;
 
 export interface Measurement {
   readonly sizeBytes: number;
@@ -39,13 +41,33 @@ export class Image {
     const mounted = await mountAt(this.mountPoint);
     if (mounted !== undefined) return mounted;
     await this.#fillHoles(this.file);
-    const device = await attachLoop(this.file);
-    await mountDevice(device, this.mountPoint, this.#filesystem.type, this.#filesystem.mountOptions);
+    const device = await this.#mount();
     // From now on it goes with its last mount, also when no agent runs.
     await releaseLoop(device);
     const mount = await mountAt(this.mountPoint);
     if (mount === undefined) throw new Error(`${this.mountPoint} is not mounted`);
     return mount;
+  }
+
+  /**
+   * A device that an earlier mount is about to give up is still found by the file, goes before it is mounted, and may be another file's by
+   * then. Mounted it stays what it is: only that counts.
+   */
+  async #mount(): Promise<string> {
+    const { type, mountOptions } = this.#filesystem;
+    for (let attempt = 1; ; attempt += 1) {
+      const device = await attachLoop(this.file);
+      const failure = await mountDevice(device, this.mountPoint, type, mountOptions).then(
+        () => undefined,
+        (error: unknown) => error ?? 'failed',
+      );
+      const isOurs = (await loopDevicesOf(this.file)).includes(device);
+      if (failure === undefined && isOurs) return device;
+      if (failure === undefined) await detach(this.mountPoint);
+      if (isOurs || attempt === MOUNT_TRIES)
+        throw failure ?? new Error(`${device} was taken by another file before it was mounted`);
+      await pause(50 * attempt);
+    }
   }
 
   async #make(sizeBytes: number, label: string): Promise<void> {

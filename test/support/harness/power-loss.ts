@@ -12,9 +12,13 @@ const KEPT_LINKS = ['lo', 'eth0'];
  * What a machine of a cluster loses with its power: every process (agent, watchdog, engine, containers), every mount and loop device, and of
  * its network all that is not set up at boot. What is on disk stays. `powerOn` starts its engine and agent again.
  */
-export async function losePower({ agent, engine }: ClusterNode): Promise<void> {
+export async function losePower(node: ClusterNode): Promise<void> {
+  const { agent, engine } = node;
+  // With the first of its processes a container ends; on Podman it has nothing to do with its engine.
+  const containers = Object.values(await node.pids());
   await agent.kill9();
   await engine.kill9();
+  for (const pid of containers) quietly(() => process.kill(pid, 'SIGKILL'));
   const { name } = engine.namespace ?? {};
   if (name === undefined) throw new Error('the engine has no network namespace of its own');
   for (const pid of ip('netns', 'pids', name).split('\n').filter(Boolean))
