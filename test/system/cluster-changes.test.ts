@@ -29,7 +29,7 @@ afterAll(async () => {
   await cluster.stop();
 });
 
-const CHECK = { type: 'exec', command: ['test -n "$GOOD"'], interval: '200ms', retries: 3 };
+const CHECK = { type: 'exec', command: ['test -n "$GOOD"'], interval: '400ms', retries: 3 };
 
 async function deployed(spec: Readonly<Record<string, unknown>>): Promise<Readonly<Record<string, number>>> {
   await cluster.deploy(shop, { name: 'web', ...spec });

@@ -45,7 +45,7 @@ const WEB = {
   healthCheck: {
     type: 'exec',
     command: ['timeout 1 wget -q -O- http://127.0.0.1:8080/ok'],
-    interval: '300ms',
+    interval: '500ms',
     retries: 3,
     restartAfter: '2s',
   },
@@ -155,7 +155,7 @@ describe('stop', () => {
         '-c',
         "initdb -D /tmp/d -U postgres --auth=trust --no-sync > /dev/null && exec postgres -D /tmp/d -c unix_socket_directories=/tmp -c listen_addresses=''",
       ],
-      healthCheck: { type: 'exec', command: ['pg_isready -q -h /tmp'], interval: '300ms' },
+      healthCheck: { type: 'exec', command: ['pg_isready -q -h /tmp'], interval: '500ms' },
       stop: { signal: 'SIGINT', grace: '15s' },
     });
     await cluster.phase(shop, 'web', 'Running');
@@ -225,7 +225,7 @@ describe('files', () => {
       healthCheck: {
         type: 'exec',
         command: ['wget -q -O /dev/null http://127.0.0.1:8080/'],
-        interval: '300ms',
+        interval: '500ms',
       },
     });
     await cluster.phase(shop, 'web', 'Running');

@@ -125,7 +125,7 @@ describe('a deployment', () => {
   });
 
   it('waits for a dependency to be healthy, and says so', async () => {
-    const healthCheck = { type: 'exec', command: ['test -e /tmp/ready'], interval: '200ms', retries: 3 };
+    const healthCheck = { type: 'exec', command: ['test -e /tmp/ready'], interval: '400ms', retries: 3 };
     await cluster.deploy(shop, { name: 'queue', healthCheck });
     await cluster.deploy(shop, { name: 'worker', dependsOn: { queue: 'healthy' } });
     await cluster.status(shop, 'queue', 'runs', ({ running: count }) => count === 1);
@@ -146,7 +146,7 @@ describe('a deployment', () => {
 
 describe('what goes wrong in a container is told', () => {
   it('a health check whose command is not in the image', async () => {
-    const healthCheck = { type: 'exec', command: ['no-such-probe', '--fast'], interval: '200ms' };
+    const healthCheck = { type: 'exec', command: ['no-such-probe', '--fast'], interval: '400ms' };
     await cluster.deploy(shop, { name: 'blind', healthCheck });
     const { message } = await cluster.phase(shop, 'blind', 'Degraded');
     expect(message).toContain('no-such-probe');

@@ -37,7 +37,7 @@ let before: Readonly<Record<string, number>>;
 
 describe('a health check that never returns', () => {
   it('is taken: nothing tells it from a slow one', async () => {
-    const good = { type: 'exec', command: ['test -d /tmp'], interval: '200ms' };
+    const good = { type: 'exec', command: ['test -d /tmp'], interval: '400ms' };
     await cluster.deploy(shop, { ...SERVE, healthCheck: good, update: { onFailure: 'leave' } });
     await cluster.phase(shop, 'hung', 'Running');
     before = await cluster.pids('hung');
@@ -94,7 +94,7 @@ describe('a private registry', () => {
 });
 
 describe('a tag that moves', () => {
-  const healthCheck = { type: 'exec', command: ['test -e /build'], interval: '200ms' };
+  const healthCheck = { type: 'exec', command: ['test -e /build'], interval: '400ms' };
   const image = (): string => `${registry.host}/shop/moving:1`;
   const push = async (build: string): Promise<string> => {
     const files = [{ path: 'build', data: Buffer.from(build) }];

@@ -110,7 +110,7 @@ describe('a canary', () => {
       healthCheck: {
         type: 'exec',
         command: ['wget -qO- http://127.0.0.1:8080/'],
-        interval: '200ms',
+        interval: '400ms',
         retries: 3,
       },
     });

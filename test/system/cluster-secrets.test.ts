@@ -115,7 +115,7 @@ describe('secrets', () => {
       name: 'turning',
       replicas: 2,
       secrets: [{ ...entry('KEY', 'key') }],
-      healthCheck: { type: 'exec', command: ['test -n "$KEY_token"'], interval: '200ms', retries: 3 },
+      healthCheck: { type: 'exec', command: ['test -n "$KEY_token"'], interval: '400ms', retries: 3 },
     });
     await cluster.phase(shop, 'turning', 'Running');
     const watch = watchForNone('turning');

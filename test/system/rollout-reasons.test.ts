@@ -55,7 +55,7 @@ const web = (listen: string) => ({
     '-c',
     `echo '${CONFIG(listen)}' > /tmp/nginx.conf; exec nginx -e stderr -c /tmp/nginx.conf -g 'daemon off;'`,
   ],
-  healthCheck: { type: 'exec', command: ['wget -q -O /dev/null http://127.0.0.1:8080/'], interval: '300ms' },
+  healthCheck: { type: 'exec', command: ['wget -q -O /dev/null http://127.0.0.1:8080/'], interval: '500ms' },
   update: { progressDeadline: '3s', onFailure: 'rollback' },
 });
 
@@ -125,7 +125,7 @@ describe('a rollout that fails', () => {
           `until pg_isready -qh db; do sleep 0.2; done; p=\${DB_URL##*:}; echo "connects to $DB_URL with \${p%@*}"; psql "$DB_URL" -c "select 1" || exit 3; sleep 3600`,
         ],
         secrets: [{ name: 'DB', vault_path: 'resources/db', anchor: 'external' }],
-        healthCheck: { type: 'exec', command: ['test -e /tmp/connected'], interval: '300ms' },
+        healthCheck: { type: 'exec', command: ['test -e /tmp/connected'], interval: '500ms' },
         update: { progressDeadline: '6s', onFailure: 'leave' },
       }),
     );

@@ -177,7 +177,7 @@ beforeAll(async () => {
     image: POSTGRES,
     command: ['postgres-start'],
     secrets: [{ name: 'POSTGRES', vault_path: 'resources/pg', anchor: 'external' }],
-    healthCheck: { type: 'exec', command: ['pg_isready -q -h 127.0.0.1'], interval: '500ms', retries: 3 },
+    healthCheck: { type: 'exec', command: ['pg_isready -q -h 127.0.0.1'], interval: '1s', retries: 3 },
   });
   await cluster.phase(shop, 'pg', 'Running', WAIT_MS);
   const [container] = await node.containers('pg');
@@ -234,7 +234,7 @@ describe('a credential that two deployments share', () => {
           replicas: 2,
           command: CONSUMER,
           secrets: [{ name: 'DB', vault_path: 'resources/db', anchor: 'external' }],
-          healthCheck: { type: 'exec', command: ['test -n "$DB_password"'], interval: '200ms', retries: 3 },
+          healthCheck: { type: 'exec', command: ['test -n "$DB_password"'], interval: '400ms', retries: 3 },
         });
       for (const name of ['one', 'two']) await cluster.phase(shop, name, 'Running', WAIT_MS);
       const watch = new Watch();

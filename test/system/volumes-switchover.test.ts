@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AckedRows } from '../support/harness/acked-rows.ts';
 import { type Cluster, type ClusterNode, startCluster, type Tenant } from '../support/harness/cluster.ts';
 import { eventually } from '../support/eventually.ts';
-import { inTier } from '../support/fault-tier.ts';
+import { inTier, LONG_TIER } from '../support/fault-tier.ts';
 import { ensurePackages } from '../support/harness/packages.ts';
 import { postgresImage } from '../support/harness/postgres-image.ts';
 
@@ -137,7 +137,7 @@ beforeAll(async () => {
     environment: { PGDATA: '/data/pg' },
     secrets: [{ name: 'POSTGRES', vault_path: 'resources/pg', anchor: 'external' }],
     volumes: [{ volumeId: id, mountPath: '/data', readOnly: false }],
-    healthCheck: { type: 'exec', command: ['pg_isready -q -h 127.0.0.1'], interval: '500ms', retries: 3 },
+    healthCheck: { type: 'exec', command: ['pg_isready -q -h 127.0.0.1'], interval: '1s', retries: 3 },
   });
   await cluster.phase(shop, 'pg', 'Running', MOVED_MS);
   rows = new AckedRows(find, PASSWORD);
@@ -174,54 +174,62 @@ describe('a planned move of a volume with its writer', () => {
     180_000,
   );
 
-  it('goes back to the old writer when the last copy cannot be made, and says so', async () => {
-    const before = (await volume()).epoch;
-    process.kill(nodeOf('n2').agent.pid, 'SIGSTOP');
-    try {
-      const outcome = await berth('volume', 'promote', 'pg-data', 'n2');
-      expect([outcome.code, outcome.out]).toEqual([4, expect.stringContaining('stays on n1: ')]);
-    } finally {
-      process.kill(nodeOf('n2').agent.pid, 'SIGCONT');
-    }
-    expect((await volume()).epoch).toBe(before);
-    await settledOn('n1');
-    await nothingLost('given up');
-  }, 120_000);
+  it.runIf(LONG_TIER)(
+    'goes back to the old writer when the last copy cannot be made, and says so',
+    async () => {
+      const before = (await volume()).epoch;
+      process.kill(nodeOf('n2').agent.pid, 'SIGSTOP');
+      try {
+        const outcome = await berth('volume', 'promote', 'pg-data', 'n2');
+        expect([outcome.code, outcome.out]).toEqual([4, expect.stringContaining('stays on n1: ')]);
+      } finally {
+        process.kill(nodeOf('n2').agent.pid, 'SIGCONT');
+      }
+      expect((await volume()).epoch).toBe(before);
+      await settledOn('n1');
+      await nothingLost('given up');
+    },
+    120_000,
+  );
 
-  it('has one writer, and every row, when the agent or the control plane is killed in the middle', async () => {
-    const begun = (step: string) =>
-      eventually(
-        step,
+  it.runIf(LONG_TIER)(
+    'has one writer, and every row, when the agent or the control plane is killed in the middle',
+    async () => {
+      const begun = (step: string) =>
+        eventually(
+          step,
+          volume,
+          ({ switchover, epoch }) => switchover?.step === step || epoch > before,
+          MOVED_MS,
+        );
+      let before = (await volume()).epoch as number;
+      await berth('volume', 'promote', 'pg-data', 'n2', '--no-wait');
+      await begun('copying');
+      await nodeOf('n1').agent.kill9();
+      await nodeOf('n1').agent.start();
+      const settled = await eventually(
+        'over',
         volume,
-        ({ switchover, epoch }) => switchover?.step === step || epoch > before,
+        ({ switchover, phase }) => switchover === undefined && phase === 'Ready',
         MOVED_MS,
       );
-    let before = (await volume()).epoch as number;
-    await berth('volume', 'promote', 'pg-data', 'n2', '--no-wait');
-    await begun('copying');
-    await nodeOf('n1').agent.kill9();
-    await nodeOf('n1').agent.start();
-    const settled = await eventually(
-      'over',
-      volume,
-      ({ switchover, phase }) => switchover === undefined && phase === 'Ready',
-      MOVED_MS,
-    );
-    await settledOn(settled.primaryNodeId);
-    await nothingLost(`agent killed, then on ${settled.primaryNodeId}`);
-    const to = settled.primaryNodeId === 'n1' ? 'n2' : 'n1';
-    before = settled.epoch;
-    await berth('volume', 'promote', 'pg-data', to, '--no-wait');
-    await begun('copying');
-    await cluster.plane.end('SIGKILL');
-    await cluster.plane.start();
-    const after = await eventually(
-      'over',
-      volume,
-      ({ switchover, phase }) => switchover === undefined && phase === 'Ready',
-      MOVED_MS,
-    );
-    await settledOn(after.primaryNodeId);
-    await nothingLost(`control plane killed, then on ${after.primaryNodeId}`);
-  }, 180_000);
+      await settledOn(settled.primaryNodeId);
+      await nothingLost(`agent killed, then on ${settled.primaryNodeId}`);
+      const to = settled.primaryNodeId === 'n1' ? 'n2' : 'n1';
+      before = settled.epoch;
+      await berth('volume', 'promote', 'pg-data', to, '--no-wait');
+      await begun('copying');
+      await cluster.plane.end('SIGKILL');
+      await cluster.plane.start();
+      const after = await eventually(
+        'over',
+        volume,
+        ({ switchover, phase }) => switchover === undefined && phase === 'Ready',
+        MOVED_MS,
+      );
+      await settledOn(after.primaryNodeId);
+      await nothingLost(`control plane killed, then on ${after.primaryNodeId}`);
+    },
+    180_000,
+  );
 });
