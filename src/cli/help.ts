@@ -98,7 +98,7 @@ ${INDENT}${'agent'.padEnd(width)}Run a node's agent (berth agent --help)
 
 Variables
 ${INDENT}BERTH_CLI_SERVER, BERTH_CLI_TOKEN, BERTH_CLI_TENANT stand in for a context.
-${INDENT}NO_COLOR turns colours off.
+${INDENT}NO_COLOR turns colours and links off, FORCE_HYPERLINK=0 links alone.
 
 Exit status
 ${exitStatusText()}

@@ -144,6 +144,22 @@ describe('a narrow terminal', () => {
     expect(lines[1]).toMatch(/^hello +Running +registr[^ ]+ +the image .*…$/);
   });
 
+  it('leaves out what is before the message rather than that, and marks it', () => {
+    const named = [['a-rather-long-name-of-a-shop', ...row.slice(1)], row];
+    expect(tableText(headers, named, plain, 61)).toBe(
+      [
+        'NAME                           PHASE     …   MESSAGE',
+        'a-rather-long-name-of-a-shop   Running       the image canno…',
+        'hello                          Running       the image canno…',
+        '',
+      ].join('\n'),
+    );
+    expect(tableText(headers, named, plain, 60)).toMatch(/^NAME {27}…   MESSAGE\n/);
+    const narrow = tableText(headers, named, plain, 30).split('\n');
+    expect(narrow[0]).toBe('NAME                         …');
+    for (const line of narrow) expect(displayWidth(line)).toBeLessThanOrEqual(30);
+  });
+
   it('is no matter of a file', () => {
     expect(tableText(headers, [row], plain, undefined)).toContain(row[3] ?? '');
   });

@@ -8,6 +8,40 @@ const GAP = 3;
 const LEAST = 8;
 const LEAST_OF_LAST = 16;
 
+/** How narrow each column may become. */
+function leastOf(widths: readonly number[], headers: readonly string[]): readonly number[] {
+  const last = widths.length - 1;
+  return widths.map((width, at) =>
+    at === 0 && last > 0
+      ? width
+      : Math.min(width, Math.max(headers[at]?.length ?? 0, at === last ? LEAST_OF_LAST : LEAST)),
+  );
+}
+
+const lineWidth = (widths: readonly number[]): number =>
+  widths.reduce((sum, width) => sum + width + GAP, -GAP);
+
+/** Stands where columns are left out. */
+const LEFT_OUT = -1;
+
+/**
+ * Which columns there is room for. What a record says of itself is last, and the reason why somebody looks: so those before it go first, from
+ * the right, and leave a mark.
+ */
+function roomFor(widths: readonly number[], headers: readonly string[], columns: number): readonly number[] {
+  const least = leastOf(widths, headers);
+  const all = widths.map((_width, at) => at);
+  const needed = (kept: readonly number[]): number =>
+    lineWidth(kept.map((at) => (at === LEFT_OUT ? 1 : (least[at] ?? 0))));
+  if (needed(all) <= columns) return all;
+  const last = all.length - 1;
+  for (let first = last - 1; first > 1; first -= 1) {
+    const kept = [...all.slice(0, first), LEFT_OUT, last];
+    if (needed(kept) <= columns) return kept;
+  }
+  return last > 2 ? [0, LEFT_OUT, last] : all;
+}
+
 /** What a terminal has room for: first the last column gives way, then the widest of the others, the first one never. */
 function fitted(
   widths: readonly number[],
@@ -15,13 +49,9 @@ function fitted(
   columns: number | undefined,
 ): readonly number[] {
   const last = widths.length - 1;
-  const least = widths.map((width, at) =>
-    at === 0 && last > 0
-      ? width
-      : Math.min(width, Math.max(headers[at]?.length ?? 0, at === last ? LEAST_OF_LAST : LEAST)),
-  );
+  const least = leastOf(widths, headers);
   const left = [...widths];
-  let over = widths.reduce((sum, width) => sum + width + GAP, -GAP) - (columns ?? Number.POSITIVE_INFINITY);
+  let over = lineWidth(widths) - (columns ?? Number.POSITIVE_INFINITY);
   const cut = (at: number, by: number): void => {
     left[at] = (left[at] ?? 0) - by;
     over -= by;
@@ -51,12 +81,19 @@ export function tableText(
   const whole = headers.map((header, at) =>
     safe.reduce((most, row) => Math.max(most, displayWidth(row[at] ?? '')), header.length),
   );
-  const widths = fitted(whole, headers, columns);
+  const kept = columns === undefined ? whole.map((_width, at) => at) : roomFor(whole, headers, columns);
+  const titles = kept.map((at) => headers[at] ?? '…');
+  const widths = fitted(
+    kept.map((at) => whole[at] ?? 1),
+    titles,
+    columns,
+  );
   const line = (cells: readonly string[], row?: number): string => {
-    const padded = cells.map((whole, at) => {
-      const cell = columns === undefined ? whole : clipped(whole, widths[at] ?? 0);
-      const shown = style.link(cell, (row === undefined ? undefined : linkOf(row, at)) ?? '');
-      return at === cells.length - 1
+    const padded = kept.map((from, at) => {
+      const text = cells[from] ?? (row === undefined ? '…' : '');
+      const cell = columns === undefined ? text : clipped(text, widths[at] ?? 0);
+      const shown = style.link(cell, (row === undefined ? undefined : linkOf(row, from)) ?? '');
+      return at === kept.length - 1
         ? shown
         : shown + ' '.repeat((widths[at] ?? 0) - displayWidth(cell) + GAP);
     });
