@@ -1,10 +1,9 @@
 import { once } from 'node:events';
-import { sign } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { WebSocket } from 'ws';
-import { type Challenge, PROTOCOL_VERSION, signedText } from '../src/core/protocol/agent-protocol.ts';
+import { beatFor, openSession, reportOf } from './support/agent-session.ts';
 import { startChild } from './support/child.ts';
-import { AGENT_FACTS, enrol, type Enrolled } from './support/enrol.ts';
+import { enrol, type Enrolled } from './support/enrol.ts';
 import { cpuSeconds, rssMiB } from './support/process-cost.ts';
 import { startServerProcess } from './support/server-process.ts';
 
@@ -23,52 +22,11 @@ let lost = 0;
 let pings = 0;
 let heartbeatMs = 0;
 
-function beatFor(socket: WebSocket, report: string): void {
-  const beat = (): void => {
-    if (socket.readyState !== WebSocket.OPEN) return;
-    socket.send(report);
-    setTimeout(beat, heartbeatMs * (0.9 + Math.random() * 0.2));
-  };
-  setTimeout(beat, Math.random() * heartbeatMs);
-}
-
-function reportOf(epoch: number): string {
-  return JSON.stringify({ type: 'report', epoch, generation: 1, full: true, observations: [] });
-}
-
-async function connect(url: string, { name, token, key }: Enrolled): Promise<void> {
-  const socket = new WebSocket(`${url.replace(/^http/, 'ws')}/agent/v1/session`, {
-    headers: { authorization: `Bearer ${token}` },
-    perMessageDeflate: false,
-  });
+async function connect(url: string, enrolled: Enrolled): Promise<void> {
+  const { socket, welcome } = await openSession(url, enrolled);
   socket.on('ping', () => (pings += 1));
-  await new Promise<void>((resolve, reject) => {
-    socket.once('error', reject);
-    socket.once('close', (code) => reject(new Error(`the session of ${name} was closed with ${code}`)));
-    socket.on('message', (data: Buffer) => {
-      const message = JSON.parse(data.toString()) as
-        | Challenge
-        | { readonly type: 'welcome'; readonly epoch: number; readonly heartbeatMs: number };
-      if (message.type === 'challenge') {
-        const { nonce, epoch } = message;
-        const signature = sign(null, Buffer.from(signedText(nonce, epoch, name)), key).toString('base64');
-        socket.send(
-          JSON.stringify({
-            type: 'hello',
-            protocol: PROTOCOL_VERSION,
-            node: name,
-            epoch,
-            signature,
-            ...AGENT_FACTS,
-          }),
-        );
-      } else if (message.type === 'welcome') {
-        ({ heartbeatMs } = message);
-        beatFor(socket, reportOf(message.epoch));
-        resolve();
-      }
-    });
-  });
+  ({ heartbeatMs } = welcome);
+  beatFor(socket, reportOf(welcome.epoch), () => heartbeatMs);
   socket.on('close', () => (lost += 1));
 }
 
@@ -87,7 +45,7 @@ async function bareSockets(): Promise<void> {
   const open = async (): Promise<WebSocket> => {
     const socket = new WebSocket(`ws://127.0.0.1:${bare.port}`, { perMessageDeflate: false });
     await once(socket, 'open');
-    beatFor(socket, reportOf(1));
+    beatFor(socket, reportOf(1), () => heartbeatMs);
     return socket;
   };
   const sockets = await each(Array.from({ length: agents }), open);

@@ -401,5 +401,42 @@ export const BENCHES: readonly Bench[] = [
       },
     ],
   },
-  { name: 'dashboard', args: ['5000', '500'], quickArgs: ['100', '60'], minutes: 3, bars: [] },
+  {
+    name: 'dashboard',
+    args: ['5000', '500'],
+    quickArgs: ['100', '60'],
+    minutes: 4,
+    bars: [
+      {
+        what: 'first visit, compressed (kB)',
+        bar: '≤ 200',
+        read: first(/^first load: ([\d.]+) kB/m),
+        isMet: atMost(200),
+      },
+      {
+        what: 'rows of 5,000 deployments on the screen after (ms)',
+        bar: '≤ 300',
+        read: first(/ deployments: rows after (\d+) ms/),
+        isMet: atMost(300),
+      },
+      {
+        what: 'frames while 5,000 deployments are scrolled, p99 (ms)',
+        bar: '≤ 32',
+        read: first(/ deployments: .* frame p50 [\d.]+ ms, p99 ([\d.]+) ms/),
+        isMet: atMost(32),
+      },
+      {
+        what: 'from a key or click to its result with 5,000 deployments, p95 (ms)',
+        bar: '≤ 100',
+        read: first(/^\d+ interactions: p50 \d+ ms, p95 (\d+) ms/m),
+        isMet: atMost(100),
+      },
+      {
+        what: 'findings of accessibility on all pages',
+        bar: '0',
+        read: first(/^accessibility: (\d+) findings/m),
+        isMet: atMost(0),
+      },
+    ],
+  },
 ];

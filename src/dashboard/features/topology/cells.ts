@@ -3,16 +3,16 @@ import type { Deployment, Job, Node } from '../../lib/records.ts';
 
 /** How an instance stands, in as many kinds as can be told apart at a glance. */
 export const KINDS = {
-  well: { letter: 'R', title: 'runs', look: 'bg-ok text-surface' },
-  starting: { letter: 'S', title: 'starts', look: 'bg-info text-surface' },
+  well: { letter: 'R', title: 'running', look: 'bg-ok text-surface' },
+  starting: { letter: 'S', title: 'starting', look: 'bg-info text-surface' },
   failed: { letter: 'F', title: 'failed', look: 'bg-bad text-surface rounded-none' },
   unknown: {
     letter: '?',
-    title: 'not known, its node does not answer',
+    title: 'unknown: its node does not answer',
     look: 'border border-warn bg-warn-soft text-warn',
   },
   job: { letter: 'J', title: 'run of a job', look: 'bg-accent text-on-accent rounded-full' },
-  unplaced: { letter: 'W', title: 'waits for a node', look: 'border border-dashed border-warn text-warn' },
+  unplaced: { letter: 'W', title: 'waiting for a node', look: 'border border-dashed border-warn text-warn' },
 } as const;
 
 export type Kind = keyof typeof KINDS;

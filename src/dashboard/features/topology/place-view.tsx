@@ -1,19 +1,26 @@
-import { type KeyboardEvent, memo, type MouseEvent, useEffect, useRef, useState } from 'react';
+import {
+  type KeyboardEvent,
+  memo,
+  type MouseEvent,
+  type RefObject,
+  useEffect,
+  useRef,
+  useState,
+} from 'react';
 import { Link, useRouter } from '@tanstack/react-router';
 import { Badge } from '../../components/badge.tsx';
 import { Button } from '../../components/button.tsx';
 import { count } from '../../lib/format.ts';
+import { NodeBadge } from '../nodes/node-status.tsx';
+import { fade } from './fade.ts';
 import { type Cell, KINDS, type Place } from './cells.ts';
 
 /** More of one node are drawn when asked for. */
 const MAX_DRAWN = 600;
 
 function NodeState({ place: { node, name } }: { readonly place: Place }) {
-  if (name === 'On no node') return <Badge tone="warn">waits</Badge>;
-  if (node === undefined) return <Badge tone="bad">gone</Badge>;
-  if (node.status === 'failed') return <Badge tone="bad">failed</Badge>;
-  if (node.draining) return <Badge tone="warn">draining</Badge>;
-  return node.schedulable ? <Badge tone="ok">ready</Badge> : <Badge tone="warn">cordoned</Badge>;
+  if (name === 'On no node') return <Badge tone="warn">waiting</Badge>;
+  return node === undefined ? <Badge tone="bad">gone</Badge> : <NodeBadge node={node} />;
 }
 
 function label({ owner, kind, isCanary, text }: Cell): string {
@@ -50,7 +57,7 @@ function moveFocus(event: KeyboardEvent): void {
 
 /** A node with its instances. Drawn again only when something in it has changed. */
 export const PlaceView = memo(
-  function PlaceView({ place, wanted }: { readonly place: Place; readonly wanted: string }) {
+  function PlaceView({ place, wanted }: { readonly place: Place; readonly wanted: RefObject<string> }) {
     const router = useRouter();
     const [isWhole, setWhole] = useState(false);
     const room = useRef<HTMLDivElement>(null);
@@ -60,6 +67,8 @@ export const PlaceView = memo(
     useEffect(() => {
       if (room.current?.querySelector('a[tabindex="0"]') === null)
         room.current.querySelector('a')?.setAttribute('tabindex', '0');
+      // Cells that have come since.
+      fade(room.current, wanted.current);
     });
     const follow = (event: MouseEvent) => {
       if (!(event.target instanceof HTMLAnchorElement)) return;
@@ -95,15 +104,15 @@ export const PlaceView = memo(
             <div ref={room} className="relative flex flex-wrap gap-1" onClick={follow} onKeyDown={moveFocus}>
               {drawn.map((cell, at) => {
                 const { letter, look } = KINDS[cell.kind];
-                const isFaded = wanted !== '' && !cell.owner.includes(wanted);
                 return (
                   <a
                     key={cell.id}
                     href={cell.to}
+                    data-owner={cell.owner}
                     tabIndex={at === 0 ? 0 : -1}
                     aria-label={label(cell)}
                     title={label(cell)}
-                    className={`grid size-6 place-items-center rounded text-2xs font-semibold hover:outline-2 hover:outline-ink ${look} ${cell.isCanary ? 'ring-2 ring-info ring-offset-1 ring-offset-surface' : ''} ${isFaded ? 'opacity-15' : ''}`}
+                    className={`grid size-6 place-items-center rounded text-2xs font-semibold data-faded:opacity-15 hover:outline-2 hover:outline-ink ${look} ${cell.isCanary ? 'ring-2 ring-info ring-offset-1 ring-offset-surface' : ''}`}
                   >
                     {letter}
                   </a>
@@ -122,5 +131,5 @@ export const PlaceView = memo(
       </section>
     );
   },
-  (before, after) => before.place.sign === after.place.sign && before.wanted === after.wanted,
+  (before, after) => before.place.sign === after.place.sign,
 );

@@ -1,4 +1,4 @@
-import { useDeferredValue, useMemo, useState } from 'react';
+import { useMemo, useRef, useState } from 'react';
 import { useRecords } from '../../app/use-records.ts';
 import { keysOf } from '../../../core/model/values.ts';
 import { EmptyState } from '../../components/empty-state.tsx';
@@ -8,6 +8,7 @@ import { Page, Panel } from '../../components/page.tsx';
 import { SearchBox } from '../../components/search-box.tsx';
 import { useDeployments } from '../deployments/deployment-queries.ts';
 import { type Kind, KINDS, type Place, placesOf } from './cells.ts';
+import { fade } from './fade.ts';
 import { PlaceView } from './place-view.tsx';
 
 function Legend({ places }: { readonly places: readonly Place[] }) {
@@ -39,8 +40,8 @@ export function TopologyPage() {
   const deployments = useDeployments();
   const jobs = useRecords('jobs', 'GET /api/v1/jobs');
   const [text, setText] = useState('');
-  // Typing goes on while thousands are faded.
-  const wanted = useDeferredValue(text.trim().toLowerCase());
+  const wanted = useRef('');
+  const room = useRef<HTMLDivElement>(null);
   const places = useMemo(
     () =>
       nodes.data === undefined || deployments.data === undefined
@@ -48,6 +49,11 @@ export function TopologyPage() {
         : placesOf(nodes.data, deployments.data, jobs.data ?? []),
     [nodes.data, deployments.data, jobs.data],
   );
+  const search = (next: string) => {
+    setText(next);
+    wanted.current = next.trim().toLowerCase();
+    fade(room.current, wanted.current);
+  };
   const error = nodes.error ?? deployments.error;
   return (
     <Page
@@ -67,12 +73,14 @@ export function TopologyPage() {
         <>
           <div className="flex flex-wrap items-center justify-between gap-3">
             <Legend places={places} />
-            <SearchBox label="Find deployments and jobs" value={text} onChange={setText} />
+            <SearchBox label="Find deployments and jobs" value={text} onChange={search} />
           </div>
           <Panel flush>
-            {places.map((place) => (
-              <PlaceView key={place.name} place={place} wanted={wanted} />
-            ))}
+            <div ref={room}>
+              {places.map((place) => (
+                <PlaceView key={place.name} place={place} wanted={wanted} />
+              ))}
+            </div>
           </Panel>
         </>
       )}
