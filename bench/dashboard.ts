@@ -122,9 +122,12 @@ try {
         ),
       );
       if (at === RELOADS - 1) {
+        const worked = await workOf(other);
+        const before = await worked();
         const { gaps, rows: drawn } = await framesOf(other, list, STEPS);
+        const each = ((await worked()) - before) / STEPS;
         console.log(
-          `${counted}: rows after ${percentile(rows, 0.5).toFixed(0)} ms, all of them after ${percentile(whole, 0.5).toFixed(0)} ms; frame p50 ${percentile(gaps, 0.5).toFixed(1)} ms, p99 ${percentile(gaps, 0.99).toFixed(1)} ms, longest ${Math.max(...gaps).toFixed(1)} ms; ${drawn} rows drawn`,
+          `${counted}: rows after ${percentile(rows, 0.5).toFixed(0)} ms, all of them after ${percentile(whole, 0.5).toFixed(0)} ms; frame p50 ${percentile(gaps, 0.5).toFixed(1)} ms, p99 ${percentile(gaps, 0.99).toFixed(1)} ms, longest ${Math.max(...gaps).toFixed(1)} ms, processor time ${each.toFixed(1)} ms each; ${drawn} rows drawn`,
         );
       }
       await other.close();

@@ -31,7 +31,10 @@ function main(asked: readonly string[]): number {
     process.stdout.write(`${files.join('\n')}\n`);
     return 0;
   }
-  const projects = ['unit', 'flow', 'apart', 'system', 'browser', 'alone'].flatMap((name) => ['--project', name]);
+  const projects = ['unit', 'flow', 'apart', 'system', 'browser', 'alone'].flatMap((name) => [
+    '--project',
+    name,
+  ]);
   return runTool(
     'vitest',
     [

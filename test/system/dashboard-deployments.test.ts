@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Page } from 'playwright-core';
-import { seriousFindings } from '../support/harness/browser.ts';
+import { isTooWide, seriousFindings } from '../support/harness/browser.ts';
 import { type DashboardStage, dashboardStage, IMAGE, phaseOf } from '../support/harness/dashboard-stage.ts';
 import type { ReportedFailure } from '../../src/core/protocol/agent-messages.ts';
 import type { ObligingAgent } from '../support/agents/obliging-agent.ts';
@@ -127,6 +127,9 @@ describe('a deployment in the dashboard', () => {
       .locator('[data-field="environment.DB_PASSWORD"] [data-code=plaintext_credential_in_environment]')
       .waitFor();
     await page.getByRole('button', { name: 'Remove DB_PASSWORD' }).click();
+    await page.getByRole('button', { name: 'Add to environment' }).click();
+    await page.getByLabel('Name', { exact: true }).nth(1).fill('MOTD');
+    await page.getByLabel('Value of MOTD').fill('first line\nsecond line');
 
     await page.getByRole('button', { name: 'Check' }).click();
     const placement = page.locator('[data-plan]').getByRole('region', { name: 'Placement' });
@@ -135,6 +138,10 @@ describe('a deployment in the dashboard', () => {
     await page.getByRole('button', { name: 'Create' }).click();
     await page.getByRole('heading', { name: 'shop-web' }).waitFor();
     await phaseOf(page, 'Running');
+    const { body: made } = await stage.shop.call('GET', '/api/v1/deployments/shop-web');
+    expect(made['environment']).toEqual({ MOTD: 'first line\nsecond line' });
+    await page.getByRole('link', { name: 'Edit' }).click();
+    expect(await page.getByLabel('Value of MOTD').inputValue()).toBe('first line\nsecond line');
     expect(complaints).toEqual([]);
   });
 
@@ -256,7 +263,9 @@ describe('a deployment in the dashboard', () => {
     await page.getByText(/% CPU/).first().waitFor();
     const history = page.getByRole('region', { name: 'History' });
     await history.getByRole('img', { name: /^CPU: CPU last \d/ }).waitFor();
-    await history.getByRole('img', { name: /^Instances: Wanted last \d, Running last \d/ }).waitFor();
+    await history
+      .getByRole('img', { name: /^Instances over time: Wanted last \d, Running last \d/ })
+      .waitFor();
     // The agent says nothing of its network: no line, and no zeros.
     await history.getByText('Nothing has been measured in this time.').waitFor();
     await history.getByRole('button', { name: 'Day' }).click();
@@ -348,7 +357,7 @@ describe('a deployment in the dashboard', () => {
     await page.getByRole('log').getByText('reading the index').waitFor();
     await page.getByText('All that was kept').waitFor();
     await page.setViewportSize({ width: 390, height: 844 });
-    expect(await page.evaluate('document.documentElement.scrollWidth > window.innerWidth')).toBe(false);
+    expect(await isTooWide(page)).toBe(false);
     expect(await seriousFindings(page, 'instance')).toEqual([]);
     expect(await page.evaluate('window.hit')).toBeUndefined();
     expect(complaints).toEqual([]);

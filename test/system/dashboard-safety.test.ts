@@ -2,7 +2,8 @@ import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { TenantId } from '../../src/core/model/ids.ts';
 import { Transaction } from '../../src/server/store/transaction.ts';
-import { openPage, seriousFindings, signIn } from '../support/harness/browser.ts';
+import { inTier, LONG_TIER } from '../support/fault-tier.ts';
+import { openPage, isTooWide, seriousFindings, signIn } from '../support/harness/browser.ts';
 import { type DashboardStage, dashboardStage, IMAGE } from '../support/harness/dashboard-stage.ts';
 
 /** Every page, with something on it. */
@@ -21,6 +22,7 @@ const PAGES = [
   '/deployments/ledger/explain',
 ] as const;
 
+const MANY = inTier({ usual: 1000, long: 5000 });
 const WIDE = { width: 1280, height: 800 };
 const NARROW = { width: 390, height: 844 };
 /** Run as a script, it would leave a mark; shown as text, it stays what it is. */
@@ -66,7 +68,7 @@ describe('every page', () => {
       await page.goto(stage.plane.url + path);
       await settled(page);
       await page.setViewportSize(NARROW);
-      if (await page.evaluate('document.documentElement.scrollWidth > window.innerWidth')) wider.push(path);
+      if (await isTooWide(page)) wider.push(path);
       await page.setViewportSize(WIDE);
     }
     expect(wider).toEqual([]);
@@ -83,10 +85,22 @@ describe('every page', () => {
     expect([...hosts]).toEqual([new URL(stage.plane.url).host]);
   });
 
-  // All pages in one theme; in the other, those that have every kind of part, since only colours differ there.
+  // The long tier looks at all pages in one theme; in the other, at those that have every kind of part, since only colours differ there.
   it.each([
-    ['light', 1280, PAGES],
-    ['dark', 390, ['/', '/deployments/web', '/deployments/web?tab=secrets', '/deployments/ledger/explain']],
+    [
+      'light',
+      1280,
+      LONG_TIER ? PAGES : ['/deployments/web', '/deployments/new', '/deployments/ledger/explain'],
+    ],
+    [
+      'dark',
+      390,
+      [
+        '/',
+        '/deployments/web?tab=secrets',
+        ...(LONG_TIER ? ['/deployments/web', '/deployments/ledger/explain'] : []),
+      ],
+    ],
   ] as const)('is without serious findings of accessibility, %s at %i', async (theme, width, paths) => {
     const { page } = await stage.open('/', { theme, width });
     const found: string[] = [];
@@ -183,6 +197,34 @@ describe('a session in the browser', () => {
     await page.getByRole('heading', { name: 'Overview' }).waitFor();
   });
 
+  it('ends while a form is open, and what was entered is there after signing in again, for who may have it', async () => {
+    const token = async (name: string, role: string) =>
+      (await stage.shop.call('POST', '/api/v1/tokens', { name, role })).body as { id: string; token: string };
+    const again = async (page: Page, as: string) => {
+      await page.getByText('Your session has ended').waitFor();
+      await page.getByLabel('Access token').fill(as);
+      await page.getByRole('button', { name: 'Sign in' }).click();
+    };
+    const brief = await token('brief-editor', 'deployer');
+    const { page } = await openPage(stage.browser);
+    await signIn(page, stage.plane.url, brief.token);
+    await page.goto(`${stage.plane.url}/deployments/mailer/edit`);
+    await page.getByLabel('Replicas').fill('7');
+    await stage.shop.call('DELETE', `/api/v1/tokens/${brief.id}`);
+    // Changed meanwhile: what was being edited is still of the revision before.
+    await stage.shop.call('PUT', '/api/v1/deployments/mailer', { labels: { team: 'mail' } });
+    await page.getByRole('button', { name: 'Check' }).click();
+    const viewer = await token('viewer', 'viewer');
+    await again(page, viewer.token);
+    await page.getByText('This page is not for your role').waitFor();
+    await stage.shop.call('DELETE', `/api/v1/tokens/${viewer.id}`);
+    await again(page, (await token('next', 'deployer')).token);
+    await page.getByText('What you had entered when your session ended is back').waitFor();
+    expect(await page.getByLabel('Replicas').inputValue()).toBe('7');
+    await page.getByRole('button', { name: 'Check' }).click();
+    await page.getByRole('alert').getByText('revision_mismatch').waitFor();
+  });
+
   it('ends with signing out, in every tab', async () => {
     const { page, context } = await openPage(stage.browser);
     await signIn(page, stage.plane.url, stage.shop.token);
@@ -272,13 +314,13 @@ describe('speed', () => {
     expect(bytes).toBeLessThan(200_000);
   });
 
-  it('scrolls 5,000 deployments without stalls', async () => {
+  it('draws of thousands of deployments those that are seen', async () => {
     const many = await stage.plane.tenant('many');
-    await fill(stage, many, 5000);
+    await fill(stage, many, MANY);
     const { page } = await openPage(stage.browser);
     await signIn(page, stage.plane.url, many.token);
     await page.goto(`${stage.plane.url}/deployments`);
-    await page.getByText('5,000 deployments').waitFor();
+    await page.getByText(`${MANY.toLocaleString('en')} deployments`).waitFor();
     // Frames while the whole list goes by.
     const frames = (await page.evaluate(`(async () => {
       const scroller = [...document.querySelectorAll('[aria-label=Deployments]')].find((e) => e.scrollHeight > e.clientHeight + 1000);
@@ -295,9 +337,9 @@ describe('speed', () => {
     })()`)) as { gaps: number[]; rows: number };
     const sorted = frames.gaps.sort((a, b) => a - b);
     process.stdout.write(
-      `5,000 rows: frame p50 ${sorted[60]?.toFixed(0)} ms, longest ${sorted.at(-1)?.toFixed(0)} ms, ${frames.rows} rows drawn\n`,
+      `${MANY.toLocaleString('en')} rows: frame p50 ${sorted[60]?.toFixed(0)} ms, longest ${sorted.at(-1)?.toFixed(0)} ms, ${frames.rows} rows drawn\n`,
     );
     expect(frames.rows).toBeLessThan(120);
-    await page.getByRole('link', { name: 'web-4999' }).waitFor();
+    await page.getByRole('link', { name: `web-${String(MANY - 1).padStart(4, '0')}` }).waitFor();
   });
 });

@@ -6,7 +6,7 @@ import { useSession } from './session.tsx';
 export function Navigation() {
   const { can } = useSession();
   return (
-    <nav aria-label="Pages" className="flex flex-col gap-4 px-3 py-2">
+    <nav aria-label="Pages" className="flex flex-col gap-3 px-3 py-2 md:min-h-0 md:flex-1 md:overflow-y-auto">
       {NAV_GROUPS.map((group) => {
         const pages = PAGES.filter(
           ({ nav, permission }) => nav?.group === group && (permission === undefined || can(permission)),
@@ -21,7 +21,7 @@ export function Navigation() {
                   <Link
                     to={path}
                     activeOptions={{ exact: path === '/' }}
-                    className="flex items-center gap-2.5 rounded-md px-2 py-1.5 text-muted hover:bg-hover hover:text-ink"
+                    className="flex items-center gap-2.5 rounded-md px-2 py-1 text-muted hover:bg-hover hover:text-ink"
                     activeProps={{ className: 'bg-accent-soft !text-accent font-medium' }}
                   >
                     <Icon name={nav?.icon ?? 'layers'} />

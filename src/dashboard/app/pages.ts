@@ -8,7 +8,7 @@ export interface PageEntry {
   readonly title: string;
   /** In the navigation; absent: a page that is reached from another. */
   readonly nav?: { readonly group: NavGroup; readonly icon: IconName };
-  /** Shown in the navigation to whom the role permits it; absent: to everybody. */
+  /** Shown, and named in the navigation, to whom the role permits it; absent: to everybody. */
   readonly permission?: Permission;
   readonly component: ReturnType<typeof lazyRouteComponent>;
 }
@@ -45,6 +45,7 @@ export const PAGES: readonly PageEntry[] = [
   {
     path: '/deployments/new',
     title: 'New deployment',
+    permission: 'deploy',
     component: lazyRouteComponent(
       () => import('../features/deployments/editor-page.tsx'),
       'NewDeploymentPage',
@@ -53,6 +54,7 @@ export const PAGES: readonly PageEntry[] = [
   {
     path: '/deployments/$name/edit',
     title: 'Edit deployment',
+    permission: 'deploy',
     component: lazyRouteComponent(
       () => import('../features/deployments/editor-page.tsx'),
       'EditDeploymentPage',
@@ -77,11 +79,13 @@ export const PAGES: readonly PageEntry[] = [
   {
     path: '/jobs/new',
     title: 'New job',
+    permission: 'deploy',
     component: lazyRouteComponent(() => import('../features/jobs/job-editor-page.tsx'), 'NewJobPage'),
   },
   {
     path: '/jobs/$name/edit',
     title: 'Edit job',
+    permission: 'deploy',
     component: lazyRouteComponent(() => import('../features/jobs/job-editor-page.tsx'), 'EditJobPage'),
   },
   {
@@ -136,6 +140,7 @@ export const PAGES: readonly PageEntry[] = [
   {
     path: '/secrets/$namespace/$name',
     title: 'Secret',
+    permission: 'secrets.read',
     component: lazyRouteComponent(() => import('../features/secrets/secret-page.tsx'), 'SecretPage'),
   },
   {

@@ -3,6 +3,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import type { Permission } from '../../core/model/permission.ts';
 import { type Client, RejectionError } from '../../sdk/index.ts';
 import { apiOf } from '../lib/api.ts';
+import { forgetDrafts, sessionBegun, sessionEnded } from '../lib/kept-drafts.ts';
 import type { SessionView, TenantSummary } from '../lib/records.ts';
 import { SignIn } from '../features/session/sign-in.tsx';
 import { Starting, Unreachable } from '../features/session/starting.tsx';
@@ -60,6 +61,7 @@ export function SessionProvider({ children }: { readonly children: ReactNode }) 
 
   const onSignedOut = useCallback(() => {
     setEnded(true);
+    sessionEnded();
     queries.setQueriesData({ queryKey: ['session'] }, null);
     queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'session' });
   }, [queries]);
@@ -88,6 +90,7 @@ export function SessionProvider({ children }: { readonly children: ReactNode }) 
         },
         signOut: async () => {
           await api?.call('DELETE /api/v1/session');
+          forgetDrafts();
           queries.setQueriesData({ queryKey: ['session'] }, null);
           queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'session' });
         },
@@ -107,6 +110,7 @@ export function SessionProvider({ children }: { readonly children: ReactNode }) 
         notice={ended ? 'Your session has ended. Sign in again to go on.' : undefined}
         onSignedIn={() => {
           setEnded(false);
+          sessionBegun();
           void refetch();
         }}
       />

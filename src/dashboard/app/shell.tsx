@@ -63,7 +63,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
       </header>
       <aside
         id="navigation"
-        className={`${isOpen ? 'flex' : 'hidden'} absolute inset-x-0 top-14 bottom-0 z-40 flex-col overflow-y-auto border-r bg-surface md:static md:flex md:w-60 md:shrink-0`}
+        className={`${isOpen ? 'flex' : 'hidden'} absolute inset-x-0 top-14 bottom-0 z-40 flex-col overflow-y-auto border-r bg-surface md:static md:flex md:w-60 md:shrink-0 md:overflow-visible`}
       >
         <div className="hidden h-14 shrink-0 items-center justify-between px-4 md:flex">
           <Brand />
@@ -76,7 +76,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
           <FindButton />
         </div>
         <Navigation />
-        <div className="mt-auto border-t bg-surface p-3 md:sticky md:bottom-0">
+        <div className="mt-auto border-t bg-surface p-3">
           <AccountMenu />
         </div>
       </aside>

@@ -13,7 +13,10 @@ export function CopyLine({ text, label }: { readonly text: string; readonly labe
   };
   return (
     <div className="flex items-start gap-2 rounded-md border bg-sunken p-2">
-      <code aria-label={label} className="min-w-0 flex-1 px-1 py-1 font-mono text-xs break-all select-all">
+      <code
+        aria-label={label}
+        className="min-w-0 flex-1 px-1 py-1 font-mono text-xs wrap-anywhere select-all"
+      >
         {text}
       </code>
       <Button small icon={isCopied ? 'check' : 'copy'} onClick={() => void copy()}>

@@ -21,6 +21,8 @@ export interface Column<Row> {
   /** Left out on narrow screens. */
   readonly wide?: boolean;
   readonly align?: 'right';
+  /** On narrow screens below the others: a row of buttons leaves a name no room. */
+  readonly below?: boolean;
 }
 
 /** What a record says of itself, the reason first; takes the rest of the width. */
@@ -43,9 +45,12 @@ interface Sorting {
   readonly isDown: boolean;
 }
 
+/** Made once: thousands of names are compared with it. */
+const NAMES = new Intl.Collator('en', { numeric: true });
+
 function compare(a: string | number, b: string | number): number {
   if (typeof a === 'number' && typeof b === 'number') return a - b;
-  return String(a).localeCompare(String(b), 'en', { numeric: true });
+  return NAMES.compare(String(a), String(b));
 }
 
 function sorted<Row>(
@@ -56,7 +61,10 @@ function sorted<Row>(
   const sortBy = sorting && columns[sorting.column]?.sortBy;
   if (sortBy === undefined) return rows;
   const sign = sorting?.isDown ? -1 : 1;
-  return [...rows].sort((a, b) => sign * compare(sortBy(a), sortBy(b)));
+  return rows
+    .map((row) => ({ row, by: sortBy(row) }))
+    .sort((a, b) => sign * compare(a.by, b.by))
+    .map(({ row }) => row);
 }
 
 /**
@@ -137,7 +145,7 @@ export function DataTable<Row>({
                   ) : (
                     <button
                       type="button"
-                      className="inline-flex items-center gap-1 hover:text-ink"
+                      className={`inline-flex items-center gap-1 hover:text-ink ${column.align === 'right' ? 'flex-row-reverse' : ''}`}
                       onClick={() => setSorting({ column: at, isDown: isSorted ? !sorting.isDown : false })}
                     >
                       {column.title}
@@ -167,7 +175,7 @@ export function DataTable<Row>({
                 <td
                   key={column.title}
                   role={roleOf('cell')}
-                  className={`${isWhole ? (place === 0 ? 'min-w-0 flex-1' : '') : `truncate border-b px-4 group-last:border-b-0 ${isDetailed ? 'pb-6' : ''}`} ${column.align === 'right' ? 'text-right' : ''} ${wide(column)}`}
+                  className={`${isWhole ? (place === 0 ? 'min-w-0 flex-1' : column.below === true ? 'order-last mt-2 basis-full' : '') : `truncate border-b px-4 group-last:border-b-0 ${isDetailed ? 'pb-6' : ''}`} ${column.align === 'right' ? 'text-right' : ''} ${wide(column)}`}
                 >
                   {/* What is not seen is not drawn: a cell may ask for what it shows. */}
                   {isNarrow && column.wide === true ? null : column.cell(row)}

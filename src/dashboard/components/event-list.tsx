@@ -1,5 +1,6 @@
 import { isFailure } from '../lib/event-kind.ts';
 import type { Event } from '../lib/records.ts';
+import { shortIds } from '../lib/short-ids.ts';
 import { TimeAgo } from './time-ago.tsx';
 
 /** Events as they are given, each with its message whole. */
@@ -17,7 +18,9 @@ export function EventList({ events }: { readonly events: readonly Event[] }) {
           <span className={`w-56 shrink-0 text-xs font-medium ${isFailure(kind) ? 'text-bad' : ''}`}>
             {kind}
           </span>
-          <span className="min-w-0 flex-1 text-xs whitespace-pre-wrap text-muted">{message}</span>
+          <span className="min-w-0 flex-1 text-xs whitespace-pre-wrap text-muted" title={message}>
+            {shortIds(message)}
+          </span>
         </li>
       ))}
     </ul>

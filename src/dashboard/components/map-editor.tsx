@@ -5,8 +5,11 @@ import { FieldRejection, useRejectionAt } from './field.tsx';
 
 type Pair = readonly [key: string, value: string];
 
-const INPUT =
-  'h-8 min-w-0 rounded-md border border-line-strong bg-canvas px-2 font-mono text-xs placeholder:text-faint aria-invalid:border-bad';
+const LOOK =
+  'min-w-0 rounded-md border border-line-strong bg-canvas px-2 font-mono text-xs placeholder:text-faint aria-invalid:border-bad';
+const INPUT = `h-8 ${LOOK}`;
+/** More lines of a value scroll. */
+const MOST_LINES = 8;
 
 function Row({
   path,
@@ -14,6 +17,7 @@ function Row({
   keyLabel,
   valueLabel,
   options,
+  hasLines,
   onChange,
   onRemove,
 }: {
@@ -22,14 +26,23 @@ function Row({
   readonly keyLabel: string;
   readonly valueLabel: string;
   readonly options: readonly string[] | undefined;
+  readonly hasLines: boolean;
   readonly onChange: (pair: Pair) => void;
   readonly onRemove: () => void;
 }) {
   const found = useRejectionAt(`${path}.${key}`);
   const rejection = key === '' ? undefined : found;
+  const said = {
+    'aria-label': `${valueLabel} of ${key}`,
+    'aria-invalid': rejection !== undefined,
+    placeholder: valueLabel,
+    value,
+    spellCheck: false,
+    autoComplete: 'off',
+  };
   return (
     <li className="flex flex-col gap-1" data-field={`${path}.${key}`}>
-      <span className="flex items-center gap-2">
+      <span className="flex items-start gap-2">
         <input
           aria-label={keyLabel}
           placeholder={keyLabel}
@@ -39,14 +52,17 @@ function Row({
           onChange={(event) => onChange([event.target.value, value])}
           className={`w-2/5 ${INPUT}`}
         />
-        {options === undefined ? (
+        {options === undefined && hasLines ? (
+          // A field of one line would take the ends of lines out of a value that has several.
+          <textarea
+            {...said}
+            rows={Math.min(MOST_LINES, value.split('\n').length)}
+            onChange={(event) => onChange([key, event.target.value])}
+            className={`min-h-8 flex-1 resize-none py-1.75 leading-4 ${LOOK}`}
+          />
+        ) : options === undefined ? (
           <input
-            aria-label={`${valueLabel} of ${key}`}
-            aria-invalid={rejection !== undefined}
-            placeholder={valueLabel}
-            value={value}
-            spellCheck={false}
-            autoComplete="off"
+            {...said}
             onChange={(event) => onChange([key, event.target.value])}
             className={`flex-1 ${INPUT}`}
           />
@@ -81,6 +97,7 @@ export function MapEditor({
   keyLabel = 'Name',
   valueLabel = 'Value',
   options,
+  hasLines = false,
   onChange,
 }: {
   readonly path: string;
@@ -89,6 +106,8 @@ export function MapEditor({
   readonly keyLabel?: string;
   readonly valueLabel?: string;
   readonly options?: readonly string[];
+  /** A value may have several lines. */
+  readonly hasLines?: boolean;
   readonly onChange: (value: Readonly<Record<string, string>>) => void;
 }) {
   const [pairs, setPairs] = useState(() => pairsOf(value));
@@ -108,6 +127,7 @@ export function MapEditor({
             keyLabel={keyLabel}
             valueLabel={valueLabel}
             options={options}
+            hasLines={hasLines}
             onChange={(next) => change(pairs.with(at, next))}
             onRemove={() => change(pairs.toSpliced(at, 1))}
           />

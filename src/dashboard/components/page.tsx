@@ -67,7 +67,7 @@ export function Panel({
             <h2 className="font-semibold">{title}</h2>
             {note === undefined ? null : <p className="text-xs text-muted">{note}</p>}
           </div>
-          {actions === undefined ? null : <div className="flex items-center gap-2">{actions}</div>}
+          {actions === undefined ? null : <div className="flex flex-wrap items-center gap-2">{actions}</div>}
         </div>
       )}
       <div className={flush ? '' : 'p-4'}>{children}</div>

@@ -14,7 +14,7 @@ export function quotaLabel({ resource }: QuotaUse): string {
 }
 
 export function quotaText({ resource, used, limit }: QuotaUse): string {
-  if (resource === 'cpu') return `${cores(used)} of ${cores(limit)}`;
+  if (resource === 'cpu') return `${Number(used.toFixed(2))} of ${cores(limit)}`;
   if (resource === 'memory' || resource.startsWith('bytes.')) return `${bytes(used)} of ${bytes(limit)}`;
   return `${used.toLocaleString('en')} of ${limit.toLocaleString('en')}`;
 }

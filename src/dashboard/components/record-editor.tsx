@@ -1,7 +1,9 @@
-import { type ReactNode, useRef, useState } from 'react';
-import { useBlocker, useNavigate } from '@tanstack/react-router';
+import { type ReactNode, useEffect, useRef, useState } from 'react';
+import { useBlocker, useLocation, useNavigate } from '@tanstack/react-router';
 import { type RejectionRecord, rejectionOf } from '../../sdk/index.ts';
+import { useSession } from '../app/session.tsx';
 import type { Draft } from '../lib/draft.ts';
+import { type KeptDraft, keepDraft, takeDraft } from '../lib/kept-drafts.ts';
 import { readYaml, writeYaml, type YamlProblem } from '../lib/yaml-text.ts';
 import { Button } from './button.tsx';
 import { Confirm } from './confirm.tsx';
@@ -11,11 +13,7 @@ import { Page, Panel } from './page.tsx';
 import { type Planned, PlanView } from './plan-view.tsx';
 import { YamlEditor } from './yaml-editor.tsx';
 
-interface Editing {
-  readonly mode: 'form' | 'yaml';
-  readonly draft: Draft;
-  readonly text: string;
-}
+type Editing = KeptDraft['editing'];
 
 function ModeSwitch({
   mode,
@@ -84,6 +82,29 @@ function RemovedConfirm({
   );
 }
 
+/** What is edited is what was there when the editing began; a concurrent change is refused on saving. */
+export interface Edited {
+  readonly key: string;
+  readonly start: Draft;
+  readonly revision: number | undefined;
+  /** What had been entered when the session ended. */
+  readonly restored: Editing | undefined;
+}
+
+/** A description as it is stored now, or as it was being edited when the session ended. */
+export function useEdited(read: () => Pick<Edited, 'start' | 'revision'>): Edited {
+  const { tenant, view } = useSession();
+  const { pathname } = useLocation();
+  const [edited] = useState(() => {
+    const key = `${tenant.id} ${view.role} ${pathname}`;
+    const kept = takeDraft(key);
+    return kept === undefined
+      ? { key, ...read(), restored: undefined }
+      : { key, start: kept.start, revision: kept.revision, restored: kept.editing };
+  });
+  return edited;
+}
+
 /** What is wrong with a description, all at once, or what storing it would do. */
 export type Checked = { readonly wrong: readonly RejectionRecord[] } | { readonly plan: Planned };
 
@@ -91,7 +112,7 @@ export type Checked = { readonly wrong: readonly RejectionRecord[] } | { readonl
 export function RecordEditor({
   title,
   back,
-  start,
+  edited,
   isNew,
   paths,
   planNote,
@@ -101,8 +122,7 @@ export function RecordEditor({
 }: {
   readonly title: string;
   readonly back: { readonly to: string; readonly title: string };
-  /** What is edited is what was there when the editing began; a concurrent change is refused on saving. */
-  readonly start: Draft;
+  readonly edited: Edited;
   readonly isNew: boolean;
   /** Fields of the form; a rejection of any other is shown above it. */
   readonly paths: readonly string[];
@@ -114,7 +134,8 @@ export function RecordEditor({
   readonly onSave: (draft: Draft) => Promise<string>;
 }) {
   const navigate = useNavigate();
-  const [editing, setEditing] = useState<Editing>({ mode: 'form', draft: start, text: '' });
+  const { start, revision, restored } = edited;
+  const [editing, setEditing] = useState<Editing>(restored ?? { mode: 'form', draft: start, text: '' });
   const [plan, setPlan] = useState<Planned>();
   const [isConfirmed, setConfirmed] = useState(false);
   const [problem, setProblem] = useState<YamlProblem>();
@@ -122,7 +143,17 @@ export function RecordEditor({
   const [error, setError] = useState<unknown>();
   const [isBusy, setBusy] = useState(false);
 
-  const isDirty = useRef(false);
+  const isDirty = useRef(restored !== undefined);
+  const latest = useRef(editing);
+  useEffect(() => {
+    latest.current = editing;
+  });
+  useEffect(
+    () => () => {
+      if (isDirty.current) keepDraft(edited.key, { start, revision, editing: latest.current });
+    },
+    [edited.key, start, revision],
+  );
   const edit = (next: Partial<Editing>) => {
     isDirty.current = true;
     setEditing({ ...editing, ...next });
@@ -179,6 +210,11 @@ export function RecordEditor({
   return (
     <Page title={title} back={back} actions={<ModeSwitch mode={editing.mode} onChoose={choose} />}>
       <LeaveGuard isDirty={() => isDirty.current} />
+      {restored === undefined ? null : (
+        <p role="status" className="rounded-md border bg-info-soft px-3 py-2 text-info">
+          What you had entered when your session ended is back. Nothing of it is stored yet.
+        </p>
+      )}
       <FormRejection rejection={rejections}>
         <div className="grid items-start gap-5 xl:grid-cols-[3fr_2fr]">
           <div className="flex min-w-0 flex-col gap-4">

@@ -57,8 +57,10 @@ export function RecordTable<Row>({
     <>
       {error === null ? null : <ErrorNotice error={error} />}
       {isEmpty ? null : (
-        <div className="flex flex-wrap items-center justify-between gap-3">
-          <div className="flex flex-wrap items-center gap-2">{filters}</div>
+        <div
+          className={`flex flex-wrap items-center gap-3 ${filters === undefined ? 'justify-end' : 'justify-between'}`}
+        >
+          {filters === undefined ? null : <div className="flex flex-wrap items-center gap-2">{filters}</div>}
           <SearchBox label={`Find ${label.toLowerCase()}`} value={wanted} onChange={setWanted} />
         </div>
       )}

@@ -13,7 +13,7 @@ export function SearchBox({
   readonly onEnter?: (isBack: boolean) => void;
 }) {
   return (
-    <label className="relative block w-full sm:w-72">
+    <label className="relative block w-full sm:w-80">
       <span className="sr-only">{label}</span>
       <span className="pointer-events-none absolute inset-y-0 left-2.5 grid place-items-center text-faint">
         <Icon name="search" className="size-4" />

@@ -3,9 +3,21 @@ import { ago, dateTime } from '../lib/format.ts';
 
 const TICK_MS = 10_000;
 
+/** One timer for all of them: a table has as many as rows, and new ones while it is scrolled. */
+const listeners = new Set<() => void>();
+let timer: ReturnType<typeof setInterval> | undefined;
+
 function subscribe(onTick: () => void): () => void {
-  const timer = setInterval(onTick, TICK_MS);
-  return () => clearInterval(timer);
+  listeners.add(onTick);
+  timer ??= setInterval(() => {
+    for (const listener of listeners) listener();
+  }, TICK_MS);
+  return () => {
+    listeners.delete(onTick);
+    if (listeners.size > 0) return;
+    clearInterval(timer);
+    timer = undefined;
+  };
 }
 
 /** The same value within a tick, so that all times on a page change together. */

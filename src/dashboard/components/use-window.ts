@@ -7,7 +7,7 @@ export interface RowWindow {
   readonly below: number;
 }
 
-const OVERSCAN = 12;
+const OVERSCAN = 8;
 
 /** Which rows of equal height are in view. Pure, so that it can be tried without a browser. */
 export function rowWindow(scrolled: number, height: number, rowHeight: number, count: number): RowWindow {

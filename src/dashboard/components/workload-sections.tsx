@@ -27,6 +27,7 @@ export function MapField({
   readonly keyLabel?: string;
   readonly valueLabel?: string;
   readonly options?: readonly string[];
+  readonly hasLines?: boolean;
 }) {
   const { set } = useFields(part);
   return (
@@ -48,11 +49,12 @@ export function CommandSection({ part }: Part) {
       draft={part.draft}
     >
       <CommandField part={part} />
-      <MapField part={part} path="environment" label="Environment" />
+      <MapField part={part} path="environment" label="Environment" hasLines />
       <MapField
         part={part}
         path="composedEnvironment"
         label="Composed from secrets"
+        hasLines
         valueLabel="{{secret.db.password}}"
       />
     </Section>

@@ -94,18 +94,32 @@ export async function openPage(browser: Browser, options: PageOptions = {}): Pro
   return watchPage(await newContext(browser, options));
 }
 
+async function violationsOf(page: Page, tags?: readonly string[]) {
+  // Without frames there is nothing to gather in a page of its own, which would cost as much as the looking.
+  const axe = new AxeBuilder({ page }).setLegacyMode().options({ resultTypes: ['violations'] });
+  return (await (tags === undefined ? axe : axe.withTags([...tags])).analyze()).violations;
+}
+
+type Violation = Awaited<ReturnType<typeof violationsOf>>[number];
+
+function violationText(path: string, { id, nodes }: Violation): string {
+  return `${path} ${id}: ${nodes.map(({ html }) => html.slice(0, 200)).join(' ')}`;
+}
+
+/** All findings of accessibility, the slight ones and those of good practice too. */
+export async function findings(page: Page, path: string): Promise<readonly string[]> {
+  return (await violationsOf(page)).map((violation) => violationText(path, violation));
+}
+
 /** Serious findings of accessibility, by all rules or those with these tags. */
 export async function seriousFindings(
   page: Page,
   path: string,
   tags?: readonly string[],
 ): Promise<readonly string[]> {
-  // Without frames there is nothing to gather in a page of its own, which would cost as much as the looking.
-  const axe = new AxeBuilder({ page }).setLegacyMode().options({ resultTypes: ['violations'] });
-  const { violations } = await (tags === undefined ? axe : axe.withTags([...tags])).analyze();
-  return violations
+  return (await violationsOf(page, tags))
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .map(({ id, nodes }) => `${path} ${id}: ${nodes.map(({ html }) => html.slice(0, 200)).join(' ')}`);
+    .map((violation) => violationText(path, violation));
 }
 
 export async function signIn(page: Page, url: string, token: string): Promise<void> {
@@ -113,4 +127,11 @@ export async function signIn(page: Page, url: string, token: string): Promise<vo
   await page.getByLabel('Access token').fill(token);
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.locator('#navigation').waitFor({ state: 'attached' });
+}
+
+/** Whether anything of the page is cut off at its right or has to be scrolled to sideways: the content scrolls in an element of its own. */
+export function isTooWide(page: Page): Promise<boolean> {
+  return page.evaluate<boolean>(
+    "[document.documentElement, document.querySelector('#content')].some((at) => at !== null && at.scrollWidth > at.clientWidth)",
+  );
 }

@@ -30,7 +30,18 @@ export async function settled(page: Page): Promise<void> {
     .catch(() => undefined);
 }
 
-export async function picture(page: Page, name: string, [theme, width]: Form): Promise<void> {
+/** Longer pages are cut. */
+const HIGHEST = 2600;
+
+export async function picture(page: Page, name: string, [theme, width, height]: Form): Promise<void> {
   mkdirSync(FOLDER, { recursive: true });
-  await page.screenshot({ path: join(FOLDER, `${name}-${width}-${theme}.png`), fullPage: EVERY_PAGE });
+  // The content scrolls in itself: a window as high as it shows all of it.
+  const hidden = EVERY_PAGE
+    ? await page.evaluate<number>(
+        "(() => { const at = document.querySelector('#content'); return at === null ? 0 : at.scrollHeight - at.clientHeight; })()",
+      )
+    : 0;
+  if (hidden > 0) await page.setViewportSize({ width, height: Math.min(HIGHEST, height + hidden) });
+  await page.screenshot({ path: join(FOLDER, `${name}-${width}-${theme}.png`) });
+  if (hidden > 0) await page.setViewportSize({ width, height });
 }

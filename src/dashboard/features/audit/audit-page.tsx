@@ -1,6 +1,5 @@
 import { useMemo, useState } from 'react';
 import { actorText } from '../../../core/model/actor-text.ts';
-import { useRecords } from '../../app/use-records.ts';
 import { Badge } from '../../components/badge.tsx';
 import type { Column } from '../../components/data-table.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
@@ -9,6 +8,7 @@ import { RecordTable } from '../../components/record-table.tsx';
 import { RowLink } from '../../components/row-link.tsx';
 import { TimeAgo, useNow } from '../../components/time-ago.tsx';
 import { dateTime } from '../../lib/format.ts';
+import { useTokenNames } from '../tokens/token-names.ts';
 import { useAudit } from './audit-queries.ts';
 import { type AuditFilter, type AuditLine, doneText, fits, pageOf } from './audit-words.ts';
 
@@ -39,7 +39,7 @@ function columnsOf(names: ReadonlyMap<string, string>): readonly Column<AuditLin
   return [
     {
       title: 'Who',
-      width: '17%',
+      width: '22%',
       sortBy: (line) => actorText(line, names),
       cell: (line) => (
         <span title={line.actor}>
@@ -155,9 +155,7 @@ function Filters({
 export function AuditPage() {
   const [filter, setFilter] = useState<AuditFilter>({ actor: '', kind: '', hours: USUAL_HOURS });
   const { data, error } = useAudit(filter.hours);
-  // Who reads the audit may read tokens, too: names say more than ids.
-  const { data: tokens } = useRecords('tokens', 'GET /api/v1/tokens');
-  const names = useMemo(() => new Map(tokens?.map(({ id, name }) => [id, name])), [tokens]);
+  const names = useTokenNames();
   const now = useNow();
   const lines = useMemo(() => data?.toReversed(), [data]);
   const rows = useMemo(() => lines?.filter((line) => fits(filter, line, now)), [lines, filter, now]);

@@ -54,7 +54,9 @@ function Basics({ part, isNew }: { readonly part: FormPart; readonly isNew: bool
         {...text('name')}
         disabled={!isNew}
         hint={
-          isNew ? 'Lower case; also its DNS name on the tenant’s network.' : 'The name of a deployment stays.'
+          isNew
+            ? 'Lower case; also its DNS name on the tenant’s network.'
+            : 'The name of a deployment cannot be changed.'
         }
       />
       <EnteredField

@@ -2,7 +2,7 @@ import { useState } from 'react';
 import { useParam } from '../../app/address.ts';
 import { useApi } from '../../app/session.tsx';
 import { PendingPage } from '../../components/pending-page.tsx';
-import { type Checked, RecordEditor } from '../../components/record-editor.tsx';
+import { type Checked, RecordEditor, useEdited } from '../../components/record-editor.tsx';
 import { useToast } from '../../components/toast.tsx';
 import { type Draft, draftOf, updateBody } from '../../lib/draft.ts';
 import type { Deployment } from '../../lib/records.ts';
@@ -16,11 +16,12 @@ function Editor({ stored }: { readonly stored: Deployment | undefined }) {
   const api = useApi();
   const written = useDeploymentWritten();
   const { done } = useToast();
-  const [{ start, name, revision }] = useState(() => ({
+  const [name] = useState(stored?.name);
+  const edited = useEdited(() => ({
     start: stored === undefined ? FRESH : draftOf(stored),
     revision: stored?.revision,
-    name: stored?.name,
   }));
+  const { start, revision } = edited;
   const asked = (draft: Draft, dryRun: true | undefined) => {
     const body = name === undefined ? draft : updateBody(start, draft);
     const said = { body: unjudged<BodyFor<'POST /api/v1/deployments'>>(body), query: { dryRun } };
@@ -55,7 +56,7 @@ function Editor({ stored }: { readonly stored: Deployment | undefined }) {
           ? { to: '/deployments', title: 'Deployments' }
           : { to: `/deployments/${name}`, title: name }
       }
-      start={start}
+      edited={edited}
       isNew={name === undefined}
       paths={FORM_PATHS}
       planNote="Check the description to see what would change, and which node each instance would go to and why."

@@ -1,5 +1,6 @@
 import { useState } from 'react';
 import { fieldDifferences } from '../../../core/contract/diff.ts';
+import { actorText } from '../../../core/model/actor-text.ts';
 import { useApi, useSession } from '../../app/session.tsx';
 import { Badge } from '../../components/badge.tsx';
 import { Button } from '../../components/button.tsx';
@@ -11,6 +12,7 @@ import { Panel } from '../../components/page.tsx';
 import { TimeAgo } from '../../components/time-ago.tsx';
 import { useToast } from '../../components/toast.tsx';
 import type { Archive, DeploymentWritten } from '../../lib/records.ts';
+import { useTokenNames } from '../tokens/token-names.ts';
 import { useArchives, useDeploymentWritten } from './deployment-queries.ts';
 import { PlanView } from '../../components/plan-view.tsx';
 
@@ -85,11 +87,14 @@ function RollbackDialog({
 
 function Version({
   archive,
+  by,
   before,
   isCurrent,
   onRollback,
 }: {
   readonly archive: Archive;
+  /** Who made it, by name. */
+  readonly by: string;
   readonly before: Archive | undefined;
   readonly isCurrent: boolean;
   readonly onRollback: (() => void) | undefined;
@@ -102,8 +107,8 @@ function Version({
         <span className="w-10 font-semibold tabular-nums">v{archive.version}</span>
         <Badge tone={archive.change === 'rolled-back' ? 'warn' : 'none'}>{archive.change}</Badge>
         {isCurrent ? <Badge tone="ok">current</Badge> : null}
-        <span className="min-w-0 flex-1 truncate text-xs text-muted">
-          <TimeAgo time={archive.at} /> by {archive.by}
+        <span className="order-last min-w-0 basis-full truncate text-xs text-muted sm:order-none sm:flex-1 sm:basis-auto">
+          <TimeAgo time={archive.at} /> by <span title={archive.by}>{by}</span>
         </span>
         {before === undefined ? null : (
           <Button small tone="quiet" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
@@ -129,6 +134,7 @@ function Version({
 export function HistoryPanel({ name }: { readonly name: string }) {
   const { can } = useSession();
   const { data, error } = useArchives(name);
+  const names = useTokenNames();
   const [chosen, setChosen] = useState<number>();
   if (data === undefined) return error === null ? <Loading /> : <ErrorNotice error={error} />;
   const newest = data.at(-1)?.version;
@@ -139,6 +145,7 @@ export function HistoryPanel({ name }: { readonly name: string }) {
           <Version
             key={archive.version}
             archive={archive}
+            by={actorText({ actor: archive.by }, names)}
             before={all[at + 1]}
             isCurrent={archive.version === newest}
             onRollback={can('deploy') ? () => setChosen(archive.version) : undefined}

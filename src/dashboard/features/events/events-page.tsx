@@ -8,6 +8,7 @@ import { RecordTable } from '../../components/record-table.tsx';
 import { TimeAgo } from '../../components/time-ago.tsx';
 import { isFailure } from '../../lib/event-kind.ts';
 import type { Event } from '../../lib/records.ts';
+import { shortIds } from '../../lib/short-ids.ts';
 import { EventDialog } from './event-dialog.tsx';
 import { fits } from './event-filter.ts';
 import { useEventLog } from './event-queries.ts';
@@ -56,7 +57,7 @@ function columnsOf(onOpen: (event: Event) => void): readonly Column<Event>[] {
       sortBy: ({ subject }) => `${subject.kind} ${subject.name}`,
       cell: ({ subject }) => (
         <span className="text-xs text-muted" title={`${subject.kind} ${subject.name}`}>
-          {subject.kind} {subject.name}
+          {subject.kind} {shortIds(subject.name)}
         </span>
       ),
     },
@@ -65,7 +66,7 @@ function columnsOf(onOpen: (event: Event) => void): readonly Column<Event>[] {
       wide: true,
       cell: ({ message }) => (
         <span className="text-xs text-muted" title={message}>
-          {message}
+          {shortIds(message)}
         </span>
       ),
     },
@@ -113,7 +114,7 @@ export function EventsPage() {
         columns={columns}
         rowKey={({ id }) => id}
         rowHeight={38}
-        detail={({ message }) => message}
+        detail={({ message }) => shortIds(message)}
         textOf={textOf}
         filters={
           <>

@@ -9,6 +9,8 @@ import { Icon } from '../../components/icon.tsx';
 import { Page, Panel } from '../../components/page.tsx';
 import { PendingPage } from '../../components/pending-page.tsx';
 import type { Explanation } from '../../lib/records.ts';
+import { shortId } from '../../../core/model/instance-name.ts';
+import { reasonFirst } from '../../lib/reason-first.ts';
 
 type NodeRow = Explanation['nodes'][number];
 type Outcome = NodeRow['outcomes'][number];
@@ -186,7 +188,7 @@ export function ExplainPage() {
             <Icon name={data.chosen === undefined ? 'warning' : 'check'} />
           </span>
           <span>
-            {data.summary}
+            {reasonFirst(data.summary)}
             {data.chosen === undefined ? null : (
               <span className="block font-normal text-muted">
                 It would go to <strong className="text-ink">{data.chosen.node}</strong>: {data.chosen.why}.
@@ -198,7 +200,7 @@ export function ExplainPage() {
         {[
           ...data.misplaced.map(
             ({ id, node, reasons }) =>
-              `${id} on ${node}: ${reasons.map(({ message }) => message).join('; ')}`,
+              `${shortId(id)} on ${node}: ${reasons.map(({ message }) => message).join('; ')}`,
           ),
           ...data.warnings.map(({ why }) => why),
         ].map((text) => (

@@ -84,7 +84,7 @@ function drawingsOf(history: UsageHistory, of: HistoryKind): readonly Drawing[] 
           marks: failures,
         }
       : {
-          title: 'Instances',
+          title: 'Instances over time',
           note: 'Running, and how many were wanted',
           lines: [
             { label: 'Wanted', colour: '--info', values: wanted },

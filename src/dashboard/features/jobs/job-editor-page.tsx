@@ -3,7 +3,7 @@ import { useParam } from '../../app/address.ts';
 import { useApi } from '../../app/session.tsx';
 import { useReread } from '../../app/use-records.ts';
 import { PendingPage } from '../../components/pending-page.tsx';
-import { type Checked, RecordEditor } from '../../components/record-editor.tsx';
+import { type Checked, RecordEditor, useEdited } from '../../components/record-editor.tsx';
 import { useToast } from '../../components/toast.tsx';
 import { type Draft, draftOf, updateBody } from '../../lib/draft.ts';
 import type { Job } from '../../lib/records.ts';
@@ -17,9 +17,13 @@ function Editor({ stored }: { readonly stored?: Job }) {
   const api = useApi();
   const reread = useReread();
   const { done } = useToast();
-  const [edited] = useState(stored);
-  const [start] = useState(() => (stored === undefined ? FRESH : draftOf(stored)));
-  const isNew = edited === undefined;
+  const [name] = useState(stored?.name);
+  const edited = useEdited(() => ({
+    start: stored === undefined ? FRESH : draftOf(stored),
+    revision: stored?.revision,
+  }));
+  const { start, revision } = edited;
+  const isNew = name === undefined;
   const send = async (
     draft: Draft,
     dryRun: true | undefined,
@@ -32,23 +36,22 @@ function Editor({ stored }: { readonly stored?: Job }) {
       const plan = await api.call('POST /api/v1/jobs', created);
       return { plan, name: plan.name };
     }
-    const { name, revision } = edited;
     const updated = { ...created, params: { name }, ifMatch: revision };
     const wrong = dryRun ? await api.rejections('PUT /api/v1/jobs/{name}', updated) : [];
     if (wrong.length > 0) return { wrong, name };
     return { plan: await api.call('PUT /api/v1/jobs/{name}', updated), name };
   };
   const save = async (draft: Draft) => {
-    const { name } = await send(draft, undefined);
-    done(isNew ? `Job ${name} is created.` : `Job ${name} is saved; its next run takes it.`);
+    const answer = await send(draft, undefined);
+    done(isNew ? `Job ${answer.name} is created.` : `Job ${answer.name} is saved; its next run takes it.`);
     await reread('jobs');
-    return `/jobs/${name}`;
+    return `/jobs/${answer.name}`;
   };
   return (
     <RecordEditor
-      title={isNew ? 'New job' : `Edit ${edited.name}`}
-      back={isNew ? { to: '/jobs', title: 'Jobs' } : { to: `/jobs/${edited.name}`, title: edited.name }}
-      start={start}
+      title={isNew ? 'New job' : `Edit ${name}`}
+      back={isNew ? { to: '/jobs', title: 'Jobs' } : { to: `/jobs/${name}`, title: name }}
+      edited={edited}
       isNew={isNew}
       paths={JOB_PATHS}
       planNote="Check the description to see what would change, and which node a run would go to and why."

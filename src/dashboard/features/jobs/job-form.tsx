@@ -42,7 +42,7 @@ function Basics({ part, isNew }: { readonly part: FormPart; readonly isNew: bool
         {...text('name')}
         placeholder="nightly-report"
         disabled={!isNew}
-        hint={isNew ? 'Lower case, digits and hyphens.' : 'The name of a job stays.'}
+        hint={isNew ? 'Lower case, digits and hyphens.' : 'The name of a job cannot be changed.'}
       />
       <TextField
         mono

@@ -15,6 +15,7 @@ import { Page, Panel } from '../../components/page.tsx';
 import { PendingPage } from '../../components/pending-page.tsx';
 import { TimeAgo, useNow } from '../../components/time-ago.tsx';
 import { useToast } from '../../components/toast.tsx';
+import { reasonFirst } from '../../lib/reason-first.ts';
 import { boundsText } from '../../../core/model/container-defaults.ts';
 import { count, dateTime } from '../../lib/format.ts';
 import { followedEntries } from '../../lib/log-lines.ts';
@@ -270,7 +271,7 @@ export function JobPage() {
       title={name}
       back={back}
       beside={<RunBadge state={job.status.phase} />}
-      note={job.status.message}
+      note={reasonFirst(job.status.message)}
       actions={<Actions job={job} />}
     >
       {error === null ? null : <ErrorNotice error={error} />}

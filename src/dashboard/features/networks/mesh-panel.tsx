@@ -174,7 +174,7 @@ export function MeshPanel() {
           </Panel>
           <div className="flex flex-col gap-3">
             <RecordTable
-              label="NodePath details"
+              label="Path details"
               one="path"
               rows={paths.toSorted((a, b) => URGENCY[a.way.state] - URGENCY[b.way.state])}
               error={null}

@@ -1,6 +1,7 @@
 import { useMemo } from 'react';
 import { useNavigate } from '@tanstack/react-router';
 import { useAddress, useParam } from '../../app/address.ts';
+import { shortId } from '../../../core/model/instance-name.ts';
 import { meshStanding } from '../../../core/contract/mesh-standing.ts';
 import { portRangesText } from '../../../core/model/port-ranges.ts';
 import { Badge } from '../../components/badge.tsx';
@@ -30,10 +31,15 @@ type Placed = Deployment['status']['instances'][number] & { readonly deployment:
 
 const PLACED_COLUMNS: readonly Column<Placed>[] = [
   {
-    title: 'Deployment',
+    title: 'Instance',
     width: '40%',
     sortBy: ({ deployment }) => deployment,
-    cell: ({ deployment }) => <RowLink to={`/deployments/${deployment}`}>{deployment}</RowLink>,
+    cell: ({ deployment, id }) => (
+      <>
+        <RowLink to={`/deployments/${deployment}/instances/${id}`}>{deployment}</RowLink>{' '}
+        <span className="font-mono text-xs text-muted">{shortId(id)}</span>
+      </>
+    ),
   },
   {
     title: 'State',
@@ -64,7 +70,7 @@ function Instances({ node }: { readonly node: string }) {
         error={error}
         columns={PLACED_COLUMNS}
         rowKey={({ id }) => id}
-        textOf={({ deployment }) => deployment}
+        textOf={({ deployment, id }) => `${deployment} ${id}`}
         empty={
           <EmptyState title="No instance is placed here" icon="box">
             <p>Runs of jobs are on the page of their job.</p>

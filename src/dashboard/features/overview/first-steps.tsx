@@ -1,19 +1,13 @@
 import { lazy, type ReactNode, Suspense, useState } from 'react';
-import { rolesThatMay } from '../../../core/model/permission.ts';
 import { useSession } from '../../app/session.tsx';
 import { Button, ButtonLink } from '../../components/button.tsx';
 import { CopyLine } from '../../components/copy-line.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { Panel } from '../../components/page.tsx';
+import { whoMay } from '../../lib/who-may.ts';
 import type { Step } from './steps.ts';
 
 const EnrolDialog = lazy(async () => ({ default: (await import('../nodes/enrol-dialog.tsx')).EnrolDialog }));
-
-/** Who may, for those who may not: the smallest role first. */
-function whoMay({ permission }: Step): string {
-  const roles = rolesThatMay([permission]).toReversed();
-  return `Your role may not: ask somebody who is ${roles.join(' or ')}.`;
-}
 
 function StepLine({
   step,
@@ -50,7 +44,7 @@ function StepLine({
           <span className="sr-only">{isDone ? ' (done)' : ''}</span>
         </h3>
         <p className="text-muted">{text}</p>
-        {!isDone && !can(permission) ? <p className="mt-1 text-xs text-warn">{whoMay(step)}</p> : null}
+        {!isDone && !can(permission) ? <p className="mt-1 text-xs text-warn">{whoMay(permission)}</p> : null}
       </div>
       {can(permission) ? (
         <>

@@ -13,6 +13,7 @@ import { PendingPage } from '../../components/pending-page.tsx';
 import { QuotaMeters } from '../../components/quota-meters.tsx';
 import { TimeAgo, useNow } from '../../components/time-ago.tsx';
 import { bytes, cores, count } from '../../lib/format.ts';
+import { shortIds } from '../../lib/short-ids.ts';
 import type { Deployment, Event, Node } from '../../lib/records.ts';
 import { useDeployments } from '../deployments/deployment-queries.ts';
 import { ACTIVITY_HOURS, activityOf } from './activity.ts';
@@ -137,7 +138,7 @@ function Capacity({ nodes }: { readonly nodes: readonly Node[] }) {
         label="CPU requested"
         value={cpu.used}
         max={cpu.all}
-        text={`${cores(cpu.used)} of ${cores(cpu.all)}`}
+        text={`${Number(cpu.used.toFixed(2))} of ${cores(cpu.all)}`}
       />
       <Meter
         label="Memory requested"
@@ -221,7 +222,7 @@ function RecentEvents({ events }: { readonly events: readonly Event[] }) {
             <span className="min-w-0 flex-1">
               <span className="font-medium">{kind}</span>
               <span className="block truncate text-muted" title={message}>
-                {message}
+                {shortIds(message)}
               </span>
             </span>
           </li>

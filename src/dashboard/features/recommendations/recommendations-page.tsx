@@ -12,6 +12,7 @@ import { Page, Panel } from '../../components/page.tsx';
 import { useToast } from '../../components/toast.tsx';
 import { bytes, count } from '../../lib/format.ts';
 import type { Recommendation } from '../../lib/records.ts';
+import { reasonFirst } from '../../lib/reason-first.ts';
 
 const TONES: Readonly<Record<Recommendation['priority'], Tone>> = {
   critical: 'bad',
@@ -51,7 +52,7 @@ function Row({
           </Link>
           <span className="text-muted"> · {type}</span>
         </p>
-        <p className="mt-0.5 text-muted">{reason}</p>
+        <p className="mt-0.5 text-muted">{reasonFirst(reason)}</p>
         <p className="mt-0.5 text-xs">{actionText(recommendation)}</p>
       </div>
       {onApply === undefined ? null : applicable ? (

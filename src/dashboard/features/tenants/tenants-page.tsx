@@ -50,11 +50,7 @@ export function TenantsPage() {
         cell: ({ slug, id }) => (
           <span className="flex items-center gap-2">
             <span className="truncate font-medium">{slug}</span>
-            {id === own.id ? (
-              <span className="hidden sm:inline">
-                <Badge tone="info">acting for</Badge>
-              </span>
-            ) : null}
+            {id === own.id ? <Badge tone="info">acting for</Badge> : null}
           </span>
         ),
       },
@@ -87,6 +83,7 @@ export function TenantsPage() {
       {
         title: 'Actions',
         width: '18.5rem',
+        below: true,
         cell: (tenant) => (
           <span className="flex items-center gap-1">
             <Button
@@ -150,6 +147,7 @@ export function TenantsPage() {
         columns={columns}
         rowKey={({ id }) => id}
         rowHeight={64}
+        detail={quotaText}
         textOf={({ slug, name, id }) => `${slug} ${name} ${id}`}
         empty={<EmptyState title="No tenants" icon="building" />}
       />

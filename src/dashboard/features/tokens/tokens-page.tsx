@@ -12,13 +12,23 @@ import { Page } from '../../components/page.tsx';
 import { RecordTable } from '../../components/record-table.tsx';
 import { TimeAgo } from '../../components/time-ago.tsx';
 import { useToast } from '../../components/toast.tsx';
-import { dateTime } from '../../lib/format.ts';
+import { ago, dateTime } from '../../lib/format.ts';
 import { CreateToken } from './create-token.tsx';
 
 type Token = ItemOf<'GET /api/v1/tokens'>;
 
 function isOver({ revokedAt, expiresAt }: Token): boolean {
   return revokedAt !== undefined || (expiresAt !== undefined && Date.parse(expiresAt) <= Date.now());
+}
+
+function roleText({ role, kind }: Pick<Token, 'role' | 'kind'>): string {
+  return kind === 'join' ? 'enrols a node, once' : role;
+}
+
+function detailOf(token: Token): string {
+  const { createdAt, expiresAt } = token;
+  const ends = expiresAt === undefined ? 'never ends' : `ends ${dateTime(expiresAt)}`;
+  return `${roleText(token)} · made ${ago(createdAt, Date.now())} · ${ends}`;
 }
 
 function columnsOf(own: string, onRevoke: (token: Token) => void): readonly Column<Token>[] {
@@ -29,7 +39,7 @@ function columnsOf(own: string, onRevoke: (token: Token) => void): readonly Colu
       sortBy: ({ name }) => name,
       cell: ({ name, id }) => (
         <span className="flex items-center gap-2">
-          <span className="truncate font-medium" title={id}>
+          <span className="truncate font-medium max-lg:wrap-anywhere max-lg:whitespace-normal" title={id}>
             {name}
           </span>
           {id === own ? <Badge tone="info">yours</Badge> : null}
@@ -46,16 +56,14 @@ function columnsOf(own: string, onRevoke: (token: Token) => void): readonly Colu
         ) : isOver(token) ? (
           <Badge>expired</Badge>
         ) : (
-          <Badge tone="ok">valid</Badge>
+          <Badge tone="ok">active</Badge>
         ),
     },
     {
       title: 'Role',
       wide: true,
       sortBy: ({ role }) => role,
-      cell: ({ role, kind }) => (
-        <span className="text-muted">{kind === 'join' ? 'enrols a node, once' : role}</span>
-      ),
+      cell: ({ role, kind }) => <span className="text-muted">{roleText({ role, kind })}</span>,
     },
     {
       title: 'Made',
@@ -118,6 +126,7 @@ export function TokensPage() {
         error={error}
         columns={columns}
         rowKey={({ id }) => id}
+        detail={detailOf}
         textOf={({ name, role, id, kind }) => `${name} ${role} ${id} ${kind}`}
         empty={<EmptyState title="No tokens" icon="key" />}
       />

@@ -1,4 +1,4 @@
-import { useMemo, useRef, useState } from 'react';
+import { startTransition, useEffect, useMemo, useRef, useState } from 'react';
 import { useRecords } from '../../app/use-records.ts';
 import { keysOf } from '../../../core/model/values.ts';
 import { EmptyState } from '../../components/empty-state.tsx';
@@ -34,12 +34,22 @@ function Legend({ places }: { readonly places: readonly Place[] }) {
   );
 }
 
+/** What is in sight at first; the others come while nothing waits for them. */
+const FIRST_DRAWN = 8;
+
+function useDrawn(first: number): number {
+  const [drawn, setDrawn] = useState(first);
+  useEffect(() => startTransition(() => setDrawn(Number.POSITIVE_INFINITY)), []);
+  return drawn;
+}
+
 /** Where everything runs: nodes, and on each its instances, as it changes. */
 export function TopologyPage() {
   const nodes = useRecords('nodes', 'GET /api/v1/nodes');
   const deployments = useDeployments();
   const jobs = useRecords('jobs', 'GET /api/v1/jobs');
   const [text, setText] = useState('');
+  const drawn = useDrawn(FIRST_DRAWN);
   const wanted = useRef('');
   const room = useRef<HTMLDivElement>(null);
   const places = useMemo(
@@ -77,7 +87,7 @@ export function TopologyPage() {
           </div>
           <Panel flush>
             <div ref={room}>
-              {places.map((place) => (
+              {places.slice(0, drawn).map((place) => (
                 <PlaceView key={place.name} place={place} wanted={wanted} />
               ))}
             </div>

@@ -8,6 +8,7 @@ import { Page } from '../../components/page.tsx';
 import { RecordTable } from '../../components/record-table.tsx';
 import { RowLink } from '../../components/row-link.tsx';
 import { bytes } from '../../lib/format.ts';
+import { reasonFirst } from '../../lib/reason-first.ts';
 import { CreateVolume } from './create-volume.tsx';
 import { Fill, VolumePhaseBadge } from './volume-parts.tsx';
 import { useVolumes } from './volume-queries.ts';
@@ -23,7 +24,7 @@ function consumersText({ consumers }: Volume): string {
 const COLUMNS: readonly Column<Volume>[] = [
   {
     title: 'Name',
-    width: '18%',
+    width: '15%',
     sortBy: ({ name }) => name,
     cell: ({ id, name }) => <RowLink to={`/volumes/${id}`}>{name}</RowLink>,
   },
@@ -35,21 +36,21 @@ const COLUMNS: readonly Column<Volume>[] = [
   },
   {
     title: 'Use',
-    width: '22%',
+    width: '19%',
     wide: true,
     sortBy: ({ usedBytes, sizeBytes }) => (usedBytes ?? 0) / sizeBytes,
     cell: (volume) => <Fill volume={volume} />,
   },
   {
     title: 'Primary',
-    width: '14%',
+    width: '10%',
     wide: true,
     sortBy: ({ primaryNodeId }) => primaryNodeId ?? '',
     cell: ({ primaryNodeId }) => primaryNodeId ?? <span className="text-muted">none yet</span>,
   },
   {
     title: 'Live copies',
-    width: '12%',
+    width: '9%',
     wide: true,
     sortBy: liveCopies,
     cell: (volume) =>
@@ -63,7 +64,7 @@ const COLUMNS: readonly Column<Volume>[] = [
   },
   {
     title: 'Mounted by',
-    width: '14%',
+    width: '12%',
     wide: true,
     cell: (volume) => <span className="text-muted">{consumersText(volume)}</span>,
   },
@@ -72,7 +73,7 @@ const COLUMNS: readonly Column<Volume>[] = [
     wide: true,
     cell: ({ message }) => (
       <span className="line-clamp-2 text-xs whitespace-normal text-muted" title={message}>
-        {message}
+        {message === undefined ? null : reasonFirst(message)}
       </span>
     ),
   },
@@ -86,7 +87,7 @@ function detailOf(volume: Volume): string {
     usedBytes === null
       ? `${bytes(sizeBytes)}, use not measured yet`
       : `${bytes(usedBytes)} of ${bytes(sizeBytes)}`;
-  const why = message === undefined ? '' : `${message} · `;
+  const why = message === undefined ? '' : `${reasonFirst(message)} · `;
   return `${why}${use} · ${primaryNodeId ?? 'on no node yet'}${copies} · mounted by ${consumersText(volume)}`;
 }
 

@@ -11,7 +11,7 @@ import { Page, Panel } from '../../components/page.tsx';
 import { PendingPage } from '../../components/pending-page.tsx';
 import { TimeAgo } from '../../components/time-ago.tsx';
 import { useToast } from '../../components/toast.tsx';
-import { dateTime } from '../../lib/format.ts';
+import { bytes, dateTime } from '../../lib/format.ts';
 import { DeadLetters } from './dead-letters.tsx';
 import { WebhookDialog } from './webhook-dialog.tsx';
 import { filterText, troubleOf, WebhookBadge } from './webhook-parts.tsx';
@@ -74,7 +74,16 @@ function Actions({ webhook }: { readonly webhook: Webhook }) {
 
 function Detail({ webhook }: { readonly webhook: Webhook }) {
   const { url, signing, status, createdAt } = webhook;
-  const { lastSuccess, lastFailure, attempts, nextAttemptAt, pending, dropped } = status;
+  const {
+    lastSuccess,
+    lastFailure,
+    attempts,
+    nextAttemptAt,
+    pending,
+    dropped,
+    deadLetters,
+    deadLetterBytes,
+  } = status;
   return (
     <div className="grid items-start gap-5 lg:grid-cols-2">
       <Panel title="Webhook">
@@ -121,6 +130,12 @@ function Detail({ webhook }: { readonly webhook: Webhook }) {
             ],
             ['Tried', attempts === 0 ? undefined : `${attempts} times, the oldest that is pending`],
             ['Next attempt', nextAttemptAt === undefined ? undefined : dateTime(nextAttemptAt)],
+            [
+              'Dead letters',
+              deadLetters === 0
+                ? undefined
+                : `${deadLetters.toLocaleString('en')}${deadLetterBytes === undefined ? '' : `, ${bytes(deadLetterBytes)} of 1 MiB`}`,
+            ],
             [
               'Dropped',
               dropped === 0

@@ -1,4 +1,5 @@
 import { Badge, type Tone } from '../../components/badge.tsx';
+import { reasonFirst } from '../../lib/reason-first.ts';
 import type { Webhook } from './webhook-queries.ts';
 
 const STATES: Readonly<Record<Webhook['status']['state'], Tone>> = {
@@ -15,7 +16,8 @@ export function WebhookBadge({ webhook }: { readonly webhook: Webhook }) {
 
 /** Why it does not send what there is; nothing of one that does. */
 export function troubleOf({ status }: Webhook): string | undefined {
-  return status.state === 'active' ? undefined : status.lastFailure?.reason;
+  const reason = status.lastFailure?.reason;
+  return status.state === 'active' || reason === undefined ? undefined : reasonFirst(reason);
 }
 
 /** Which events, in words. */
