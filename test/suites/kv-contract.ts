@@ -112,6 +112,41 @@ export function kvContract(name: string, open: () => Promise<OpenedKv>): void {
         expect(seen).toEqual(['p/1', 'p/2', 'p/3', 'p/4']);
       });
 
+      it('reads every key once, however folders and pages lie', async () => {
+        const many = (folder: string, count: number): readonly string[] =>
+          Array.from({ length: count }, (_, at) => `${folder}/${String(at).padStart(3, '0')}`);
+        // Those beside a folder sort right after it.
+        const wanted = [
+          'a',
+          'a/x',
+          'a/x0',
+          'a/x/',
+          'a0',
+          'b/é/1/2',
+          ...many('a/x', 150),
+          ...many('a/y/z', 90),
+        ]
+          .concat(many('b', 3), many('c/d/e/f', 90))
+          .toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
+        for (let from = 0; from < wanted.length; from += 100) {
+          const puts = wanted
+            .slice(from, from + 100)
+            .map((key) => ({ key: `${root}${key}`, value: 'x'.repeat(20) }));
+          await kv.commit({ puts });
+        }
+        expect(await keys()).toEqual(wanted);
+        for (const bytes of [1, 700, 1_500, 2_000, 3_100, 100_000]) {
+          const seen: string[] = [];
+          for (let after: string | undefined, more: boolean | undefined = true; more === true; ) {
+            const page = await kv.range(root, { bytes, ...(after !== undefined && { after }) });
+            seen.push(...keysOf(page.entries));
+            after = page.entries.at(-1)?.key ?? after;
+            more = page.more;
+          }
+          expect(seen, String(bytes)).toEqual(wanted);
+        }
+      });
+
       it('counts entries and bytes under a prefix', async () => {
         await put('p/1', 'x'.repeat(100));
         await put('p/2', 'ä');

@@ -76,7 +76,7 @@ export async function readWhole(place: StorePlace): Promise<WholeStore> {
   }
 }
 
-const PAGE_BYTES = 1024 * 1024;
+const PAGE_BYTES = 4 * 1024 * 1024;
 
 async function* pagesAt(kv: Kv, revision: number): AsyncGenerator<readonly KvEntry[]> {
   let after: string | undefined;

@@ -42,6 +42,20 @@ function boundsAfter(bounds: Bounds, after: string, reverse: boolean): Bounds {
   return Buffer.from(next).compare(Buffer.from(bounds.first)) > 0 ? { ...bounds, first: next } : bounds;
 }
 
+function endOf({ end }: Bounds, folder: string | undefined): Buffer {
+  const near = folder === undefined ? end : Buffer.from(folder);
+  return near.compare(end) < 0 ? near : end;
+}
+
+/** Where the folder ends that two keys have in common; undefined: they have none. */
+function folderEnd(one: string, other: string): string | undefined {
+  let same = 0;
+  while (same < one.length && one[same] === other[same]) same += 1;
+  const slash = one.lastIndexOf('/', same - 1);
+  // `0` is what follows a slash.
+  return slash === -1 ? undefined : `${one.slice(0, slash)}0`;
+}
+
 async function readPages(
   cluster: EtcdCluster,
   keys: KeySpace,
@@ -53,6 +67,8 @@ async function readPages(
   let bytes = 0;
   let page: number = most === undefined ? PAGE_ENTRIES : BOUNDED_PAGE.first;
   let bounds = start;
+  // etcd counts every key of a range for each page of it: within a large folder the range is that folder.
+  let folder: string | undefined;
   let { revision } = options;
   for (;;) {
     if (bounds.end.compare(Buffer.from(bounds.first)) <= 0) {
@@ -62,7 +78,7 @@ async function readPages(
       METHODS.range,
       {
         key: bounds.first,
-        rangeEnd: bounds.end,
+        rangeEnd: endOf(bounds, folder),
         limit: Math.min(limit - entries.length, page),
         ...(revision === undefined ? {} : { revision }),
         ...(reverse ? SORT_DESCENDING : {}),
@@ -75,8 +91,9 @@ async function readPages(
       entries.push(entryOf(kv, keys));
       bytes += kv.value.length;
     }
-    const last = answer.kvs.at(-1);
-    if (!answer.more || !last || entries.length >= limit) return { entries, revision };
+    const [first, last] = [answer.kvs[0], answer.kvs.at(-1)];
+    const isOver = !answer.more || !first || !last;
+    if ((isOver && folder === undefined) || entries.length >= limit) return { entries, revision };
     if (most !== undefined) {
       if (bytes >= most) return { entries, revision, more: true };
       page = Math.max(
@@ -84,7 +101,13 @@ async function readPages(
         Math.min(BOUNDED_PAGE.most, Math.floor(((most - bytes) * entries.length) / (bytes + 1))),
       );
     }
-    bounds = boundsAfter(bounds, last.key, reverse);
+    if (isOver) {
+      bounds = { ...bounds, first: folder ?? bounds.first };
+      folder = undefined;
+    } else {
+      bounds = boundsAfter(bounds, last.key, reverse);
+      folder = reverse ? undefined : folderEnd(first.key, last.key);
+    }
   }
 }
 
