@@ -1,5 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,7 +12,12 @@ import { openSqliteKv } from '../../src/server/store/sqlite/sqlite-kv.ts';
  * everybody who reads its events, and a bare Fastify handler that answers a constant. Prints its port; ends with its parent.
  */
 const [kind, payloadText = '{}'] = process.argv.slice(2);
-const payload = JSON.parse(payloadText) as { readonly values?: readonly string[]; readonly body?: string };
+const payload = JSON.parse(payloadText) as {
+  readonly values?: readonly string[];
+  readonly body?: string;
+  /** Absent: plain HTTP. */
+  readonly tls?: { readonly cert: string; readonly key: string };
+};
 
 /** As long as what an event of a create has beside its subject. */
 const EVENT_LIKE = 'x'.repeat(300);
@@ -24,7 +30,7 @@ async function commitServer(): Promise<number> {
   const kv = await openSqliteKv({ dir });
   let count = 0;
   const readers = new Set<ServerResponse>();
-  const server = createServer((request, response) => {
+  const answer = (request: IncomingMessage, response: ServerResponse): void => {
     if (request.method === 'GET') {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       response.write(': connected\n\n');
@@ -49,13 +55,15 @@ async function commitServer(): Promise<number> {
         for (const reader of readers) reader.write(frame);
       });
     });
-  });
+  };
+  const { tls } = payload;
+  const server = tls === undefined ? createServer(answer) : createSecureServer(tls, answer);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return (server.address() as AddressInfo).port;
 }
 
 async function readServer(): Promise<number> {
-  const app = fastify();
+  const app = fastify({ https: payload.tls ?? null });
   const record = JSON.parse(payload.body ?? '{}') as object;
   app.get('/api/v1/deployments/:name', (_request, reply) => {
     void reply.header('content-type', 'application/json; charset=utf-8').send(JSON.stringify(record));

@@ -152,6 +152,20 @@ export const BENCHES: readonly Bench[] = [
     ],
   },
   {
+    name: 'tls',
+    args: ['4', '3'],
+    quickArgs: ['1', '1'],
+    minutes: 3,
+    bars: [
+      {
+        what: 'reads with TLS of plain ones by processor time, 64 connections, of the same ratio of a bare Fastify handler',
+        bar: '≥ 0.95',
+        read: first(/^read: .* keeps ([\d.]+) of what/m),
+        isMet: atLeast(0.95),
+      },
+    ],
+  },
+  {
     name: 'events',
     args: ['10', '5000', 'etcd'],
     quickArgs: ['1', '200', 'etcd'],

@@ -40,6 +40,13 @@ start 2: ready in 3.38 s, first list answered after 3.87 s, 6.56 s of processor 
 60 s later: RSS 590 MiB`,
     [4.48, 512, 590],
   ],
+  tls: [
+    `bare             read    plain   1039/s   127 µs  TLS    316/s   352 µs  rate 0.30 of plain, by processor time 0.36
+control plane    read    plain    753/s   243 µs  TLS    294/s   624 µs  rate 0.39 of plain, by processor time 0.39
+read: by processor time the control plane keeps 1.08 of what Node keeps
+create: by processor time the control plane keeps 1.05 of what Node keeps`,
+    [1.08],
+  ],
   creates: [
     ` 1 at once: Berth 800/s, p50 1 ms, p99 3 ms; Swarm 400/s, p50 2 ms, p99 5 ms; Berth is 2.0 of Swarm
 64 at once: Berth 4000/s, p50 15 ms, p99 29 ms; Swarm 500/s, p50 90 ms, p99 200 ms; Berth is 8.0 of Swarm`,
