@@ -65,6 +65,8 @@ export function freeDiskBytes(
   return Math.max(0, (isBound ? disk.totalBytes : disk.roomBytes) - usedDiskBytes);
 }
 
+const NO_PORTS: ReadonlyMap<number, readonly string[]> = new Map();
+
 /**
  * The mutable side of `NodeState`. It outlives its node's record: instances may be loaded before their node, and stay
  * counted when the node is removed under them.
@@ -81,11 +83,16 @@ export class NodeLedger {
   stopping = 0;
   /** New whenever the node's own description changes, and never used twice in a cluster, slots being reused. */
   revision = 0;
-  readonly hostPorts = new Map<number, string[]>();
+  /** Absent before the first: most nodes have none, and an empty map takes 400 bytes. */
+  #hostPorts: Map<number, string[]> | undefined;
 
   constructor(slot: number, name: NodeName) {
     this.slot = slot;
     this.name = name;
+  }
+
+  get hostPorts(): ReadonlyMap<number, readonly string[]> {
+    return this.#hostPorts ?? NO_PORTS;
   }
 
   describe(node: ClusterNode | undefined, revision: number): void {
@@ -100,9 +107,10 @@ export class NodeLedger {
     this.usedDiskBytes += amounts.diskBytes;
     this.instances++;
     for (const port of hostPorts) {
-      const holders = this.hostPorts.get(port);
+      const held = (this.#hostPorts ??= new Map());
+      const holders = held.get(port);
       if (holders) holders.push(deployment);
-      else this.hostPorts.set(port, [deployment]);
+      else held.set(port, [deployment]);
     }
   }
 
@@ -112,10 +120,10 @@ export class NodeLedger {
     this.usedDiskBytes -= amounts.diskBytes;
     this.instances--;
     for (const port of hostPorts) {
-      const holders = this.hostPorts.get(port) ?? [];
+      const holders = this.#hostPorts?.get(port) ?? [];
       const at = holders.indexOf(deployment);
       if (at >= 0) holders.splice(at, 1);
-      if (holders.length === 0) this.hostPorts.delete(port);
+      if (holders.length === 0) this.#hostPorts?.delete(port);
     }
   }
 }

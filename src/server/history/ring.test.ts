@@ -105,4 +105,46 @@ describe('a ring of steps', () => {
     other.restore(ring.saved());
     expect(other.read(1, 1)).toEqual([[Number.NaN]]);
   });
+
+  it('reads the same from a copy, whatever was said, and goes on the same', () => {
+    const sample = fc.record({
+      afterMs: fc.integer({ min: -9000, max: 12_000 }),
+      values: fc.array(fc.option(VALUE, { nil: Number.NaN }), { minLength: 4, maxLength: 4 }),
+    });
+    const level = { stepMs: 1000, length: 20 };
+    fc.assert(
+      fc.property(fc.array(sample, { maxLength: 40 }), fc.nat(40), (samples, written) => {
+        let ring = new Ring(level, FOLDS);
+        const kept = new Ring(level, FOLDS);
+        let atMs = 1_000_000;
+        for (const [at, { afterMs, values }] of samples.entries()) {
+          atMs += afterMs;
+          ring.add(atMs, values);
+          kept.add(atMs, values);
+          if (at !== written) continue;
+          const copy = new Ring(level, FOLDS);
+          copy.restore(ring.saved());
+          ring = copy;
+        }
+        const newest = Math.floor(atMs / level.stepMs);
+        expect(ring.newest).toBe(kept.newest);
+        expect(ring.read(newest - 30, newest + 15)).toEqual(kept.read(newest - 30, newest + 15));
+      }),
+    );
+  });
+
+  it('takes little before there is much to keep', () => {
+    const ring = new Ring(FINE, ['min', 'max', 'sum']);
+    for (let step = 1; step <= 6; step += 1) ring.add(step * FINE.stepMs, [Number.NaN, Number.NaN, step]);
+    expect(ring.bytes).toBe(4 * 8);
+    for (let step = 7; step <= 300; step += 1) ring.add(step * FINE.stepMs, [Number.NaN, Number.NaN, step]);
+    expect(ring.bytes).toBe(4 * FINE.length);
+    ring.add(300 * FINE.stepMs, [1, Number.NaN, Number.NaN]);
+    expect(ring.bytes).toBe(4 * FINE.length * 3);
+    expect(ring.read(299, 300)).toEqual([
+      [Number.NaN, 1],
+      [Number.NaN, Number.NaN],
+      [299, 300],
+    ]);
+  });
 });

@@ -53,10 +53,11 @@ afterAll(() => {
 });
 
 it('programs that stay start with the flags that keep them small, unless somebody has decided otherwise', () => {
-  expect(runs('server')).toBe('1 --expose-gc');
+  expect(runs('server')).toBe('1 --expose-gc --max-semi-space-size=16');
   expect(runs('agent')).toBe('1 --max-semi-space-size=1');
   const own = { NODE_OPTIONS: '--max-semi-space-size=16', MALLOC_ARENA_MAX: '4' };
   expect(runs('agent', own)).toBe('4');
+  expect(runs('server', own)).toBe('4 --expose-gc');
 });
 
 it('a checkout runs its build only while no source of it is newer', () => {

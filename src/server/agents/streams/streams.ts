@@ -126,8 +126,9 @@ export class AgentStream {
 
 /** The open streams of one session: each purpose has its own budget, so that followed logs stop neither copies nor commands. */
 export class AgentStreams {
-  readonly #open = new Map<string, AgentStream>();
-  readonly #openFor = new Map<StreamPurpose, number>();
+  /** Absent before the first of them: most sessions never have any. */
+  #open: Map<string, AgentStream> | undefined;
+  #openFor: Map<StreamPurpose, number> | undefined;
   #count = 0;
 
   open(
@@ -139,44 +140,44 @@ export class AgentStreams {
     const id = `s${this.#count}`;
     const { streams, windowBytes } = STREAM_BUDGETS[purpose];
     const forget = (): void => {
-      if (this.#open.delete(id)) this.#add(purpose, -1);
+      if (this.#open?.delete(id) === true) this.#add(purpose, -1);
     };
     const stream = new AgentStream(id, send, forget, windowBytes);
     if (this.openFor(purpose) >= streams) {
       stream.finish(failed(TOO_MANY_STREAMS, budgetUsedUp(purpose, streams)));
       return stream;
     }
-    this.#open.set(id, stream);
+    (this.#open ??= new Map()).set(id, stream);
     this.#add(purpose, 1);
     stream.begin(operation);
     return stream;
   }
 
   get size(): number {
-    return this.#open.size;
+    return this.#open?.size ?? 0;
   }
 
   openFor(purpose: StreamPurpose): number {
-    return this.#openFor.get(purpose) ?? 0;
+    return this.#openFor?.get(purpose) ?? 0;
   }
 
   #add(purpose: StreamPurpose, by: 1 | -1): void {
-    this.#openFor.set(purpose, this.openFor(purpose) + by);
+    (this.#openFor ??= new Map()).set(purpose, this.openFor(purpose) + by);
   }
 
   /** False: it belongs to no open stream, was cancelled a moment ago, and is dropped. */
   data({ streamId, type: _type, ...item }: StreamData): boolean {
-    const stream = this.#open.get(streamId);
+    const stream = this.#open?.get(streamId);
     stream?.take(item);
     return stream !== undefined;
   }
 
   end({ streamId, type: _type, ...end }: StreamEnd): void {
-    this.#open.get(streamId)?.finish(end);
+    this.#open?.get(streamId)?.finish(end);
   }
 
   closeAll(): void {
-    for (const stream of this.#open.values())
+    for (const stream of this.#open?.values() ?? [])
       stream.finish(failed('agent_unreachable', 'the session of the agent ended'));
   }
 }
