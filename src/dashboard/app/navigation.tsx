@@ -9,10 +9,10 @@ export function Navigation() {
   const { pathname } = useLocation();
   const pages = useRef<HTMLElement>(null);
   // On a low screen the last pages are out of sight.
-  useEffect(
-    () => pages.current?.querySelector('[aria-current=page]')?.scrollIntoView({ block: 'nearest' }),
-    [pathname],
-  );
+  useEffect(() => {
+    // Newer browsers answer with a promise, which is no cleanup.
+    void pages.current?.querySelector('[aria-current=page]')?.scrollIntoView({ block: 'nearest' });
+  }, [pathname]);
   return (
     <nav
       ref={pages}
