@@ -11,7 +11,7 @@ export function Navigation() {
   // On a low screen the last pages are out of sight.
   useEffect(() => {
     // Newer browsers answer with a promise, which is no cleanup.
-    void pages.current?.querySelector('[aria-current=page]')?.scrollIntoView({ block: 'nearest' });
+    pages.current?.querySelector('[aria-current=page]')?.scrollIntoView({ block: 'nearest' });
   }, [pathname]);
   return (
     <nav
