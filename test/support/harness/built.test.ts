@@ -103,12 +103,18 @@ it('tries the Node of the package once, and again when it is another', () => {
   later();
   expect(runs('--version', { HOME: home })).toBe('build');
   expect(seen()).toBe(1);
+  // Another machine noted it, with the same home.
+  const note = join(home, '.cache/berth/node-starts');
+  writeFileSync(note, `elsewhere.example ${readFileSync(note, 'utf8').split(' ')[1] ?? ''}`);
+  later();
+  expect(runs('--version', { HOME: home })).toBe('build');
+  expect(seen()).toBe(2);
   // Without a place for the note it is tried each time.
   expect(runs()).toBe('build');
-  expect(seen()).toBe(2);
+  expect(seen()).toBe(3);
   // Installed anew, for another C library: the one on the path takes over.
-  utimesSync(join(home, '.cache/berth/node-starts'), BUILT_AT, BUILT_AT);
+  utimesSync(note, BUILT_AT, BUILT_AT);
   install(127);
   expect(runs('--version', { HOME: home })).toBe('build');
-  expect(seen()).toBe(3);
+  expect(seen()).toBe(4);
 });
