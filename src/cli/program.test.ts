@@ -20,7 +20,7 @@ function session() {
     out: (text) => void written.push(text),
     err: (text) => void written.push(text),
     clearScreen: () => undefined,
-    eraseLines: () => undefined,
+    draw: () => undefined,
     errSize: { columns: 100, rows: 24 },
     readInput: async () => '',
     ask: async () => '',

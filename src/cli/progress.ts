@@ -1,4 +1,3 @@
-import { clipped, displayWidth } from './display-width.ts';
 import { printable } from './style.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -24,7 +23,7 @@ export interface Progress {
   line(text: string): void;
 }
 
-type Drawn = Pick<Terminal, 'errStyle' | 'errLive' | 'errSize' | 'err' | 'eraseLines'>;
+type Drawn = Pick<Terminal, 'errStyle' | 'errLive' | 'errSize' | 'err' | 'draw'>;
 
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'] as const;
 const FRAME_MS = 80;
@@ -33,7 +32,7 @@ export function seconds(ms: number): string {
   return ms < 100 ? '' : ms < 10_000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.round(ms / 1000)} s`;
 }
 
-/** What stands in a line that is drawn again and again: its height has to be known. */
+/** What would make several lines of one, which is drawn again and again or one of many. */
 function oneLine(text: string): string {
   return printable(text).replaceAll(/\s+/g, ' ');
 }
@@ -79,22 +78,11 @@ function drawnStep(terminal: Drawn, label: string): Step {
   let noted = '';
   let parts: readonly Part[] = [];
   let frame = 0;
-  let drawn: readonly string[] = [];
   let ended = false;
-  // A window that became narrower has wrapped what was drawn for a wider one.
-  const erase = (): void => {
-    const { columns } = terminal.errSize;
-    const rows = drawn.map((line) => Math.max(1, Math.ceil(displayWidth(line) / columns)));
-    terminal.eraseLines(rows.reduce((sum, height) => sum + height, 0) - Math.min(1, drawn.length));
-  };
   const draw = (): void => {
     frame += 1;
-    const { columns, rows } = terminal.errSize;
     const text = `${FRAMES[frame % FRAMES.length] ?? ''} ${label}${noted === '' ? '' : `: ${noted}`}`;
-    erase();
-    const lines = [oneLine(text), ...partLines(parts, rows - BESIDE_PARTS)];
-    drawn = lines.map((line) => clipped(line, columns - 1));
-    terminal.err(drawn.join('\n'));
+    terminal.draw([oneLine(text), ...partLines(parts, terminal.errSize.rows - BESIDE_PARTS)]);
   };
   const timer = setInterval(draw, FRAME_MS);
   draw();
@@ -102,7 +90,7 @@ function drawnStep(terminal: Drawn, label: string): Step {
     if (ended) return;
     ended = true;
     clearInterval(timer);
-    erase();
+    terminal.draw([]);
     terminal.err(endLine(terminal, label, { isDone, detail, ms: performance.now() - began }));
   };
   return {
@@ -135,7 +123,7 @@ function writtenStep(terminal: Drawn, label: string): Step {
       for (const { name, text } of told) {
         if (seen.get(name) === text) continue;
         seen.set(name, text);
-        terminal.err(`  ${name}: ${text}\n`);
+        terminal.err(`  ${oneLine(`${name}: ${text}`)}\n`);
       }
     },
     done: (detail = '') => end(true, detail),

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { makeLinks } from './links.ts';
+import { MovingLines } from './moving-lines.ts';
 import { makeProgress } from './progress.ts';
 import { makeStyle } from './style.ts';
 import { columnsOf, writerTo } from './terminal.ts';
@@ -31,14 +32,16 @@ describe('what is written', () => {
 /** What is drawn and taken back on a terminal of this size, which may change. */
 function drawing(size: { columns: number; rows: number }, errLive = true) {
   const drawn: string[] = [];
-  const progress = makeProgress({
-    errStyle: makeStyle(false),
-    errLive,
-    errSize: size,
-    err: (text) => void drawn.push(text),
-    eraseLines: (above) => void drawn.push(`<erased ${above}>`),
+  const write = (text: string) => void drawn.push(text);
+  const moving = new MovingLines({
+    columns: () => size.columns,
+    write,
+    erase: (above) => void drawn.push(`<erased ${above}>`),
   });
-  return { drawn, progress };
+  const err = (text: string) => moving.above(text, write);
+  const draw = (lines: readonly string[]) => moving.draw(lines);
+  const progress = makeProgress({ errStyle: makeStyle(false), errLive, errSize: size, err, draw });
+  return { drawn, progress, err };
 }
 
 const part = (name: string, text: string, isWell = false) => ({ name, text, isWell });
@@ -50,30 +53,57 @@ describe('a step under way', () => {
   it('is drawn in one line, whatever its note has in it', () => {
     const { drawn, progress } = drawing({ columns: 40, rows: 24 });
     progress.step('web\nsecond line').fail('why');
-    expect(drawn.slice(0, 3)).toEqual([
-      '<erased 0>',
-      expect.stringMatching(/^. web second line$/),
-      '<erased 0>',
-    ]);
+    expect(drawn.slice(0, 2)).toEqual([expect.stringMatching(/^. web second line$/), '<erased 0>']);
   });
 
   it('has a line for each part, those with trouble first, and takes back as many as it drew', () => {
-    const size = { columns: 30, rows: 24 };
-    const { drawn, progress } = drawing(size);
+    const { drawn, progress } = drawing({ columns: 30, rows: 24 });
     const step = progress.step('web');
     step.parts([
       part('web-1 on vm', 'healthy', true),
       part('web-2 on 港町', 'starting:\n待っています、まだです'),
     ]);
     vi.advanceTimersByTime(80);
-    expect(drawn.slice(2)).toEqual([
+    expect(drawn.slice(1)).toEqual([
       '<erased 0>',
       expect.stringMatching(/^. web\n {2}· web-2 on 港町: starting:…\n {2}✔ web-1 on vm: healthy$/),
     ]);
-    // Half as wide: two of the three lines take two rows each.
-    size.columns = 15;
     step.done('2 of 2');
-    expect(drawn.slice(-2)).toEqual(['<erased 4>', '✔ web: 2 of 2\n']);
+    expect(drawn.slice(-2)).toEqual(['<erased 2>', '✔ web: 2 of 2\n']);
+  });
+
+  it('takes nothing back of a window that became too narrow for it: that may be what stood before', () => {
+    const size = { columns: 30, rows: 24 };
+    const { drawn, progress } = drawing(size);
+    const step = progress.step('web is rolling out');
+    size.columns = 21;
+    vi.advanceTimersByTime(80);
+    size.columns = 15;
+    vi.advanceTimersByTime(80);
+    expect(drawn.slice(1)).toEqual([
+      '<erased 0>',
+      expect.stringMatching(/^. web is rolling out$/),
+      '\n',
+      expect.stringMatching(/^. web is roll…$/),
+    ]);
+    step.done();
+  });
+
+  it('stands below what is written meanwhile', () => {
+    const { drawn, progress, err } = drawing({ columns: 60, rows: 24 });
+    const step = progress.step('web');
+    step.parts([part('web-1', 'starting')]);
+    vi.advanceTimersByTime(80);
+    const [before, at] = [drawn.at(-1), drawn.length];
+    err('example has not answered for 5 s; still waiting\n');
+    expect(drawn.slice(at)).toEqual([
+      '<erased 1>',
+      'example has not answered for 5 s; still waiting\n',
+      before,
+    ]);
+    step.done();
+    err('after it');
+    expect(drawn.at(-1)).toBe('after it');
   });
 
   it('draws no more than the terminal has rows for', () => {
@@ -95,11 +125,13 @@ describe('a step under way', () => {
     const step = progress.step('web');
     step.parts([part('web-1', 'starting'), part('web-2', 'starting')]);
     step.parts([part('web-1', 'healthy', true), part('web-2', 'starting')]);
+    step.parts([part('web-1', 'exited:\nno such file')]);
     step.done('well');
     expect(drawn).toEqual([
       '  web-1: starting\n',
       '  web-2: starting\n',
       '  web-1: healthy\n',
+      '  web-1: exited: no such file\n',
       '✔ web: well\n',
     ]);
   });

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { usage } from './failure.ts';
 import { type Links, makeLinks, wantsLinks } from './links.ts';
+import { MovingLines } from './moving-lines.ts';
 import { makeStyle, printable, type Style, wantsColour } from './style.ts';
 
 /** The person's side of a command. Results go to `out`, everything else to `err`, so that results can be piped. */
@@ -21,8 +22,8 @@ export interface Terminal {
   err(text: string): void;
   /** Of standard output that is a terminal: begins an empty screen. */
   clearScreen(): void;
-  /** Of standard error that is a terminal: empties its line, and so many above it. */
-  eraseLines(above: number): void;
+  /** Of standard error that is a terminal: its last lines, in place of those before; what is written meanwhile stands above them. */
+  draw(lines: readonly string[]): void;
   /** Standard input, output and errors byte by byte, for a program that runs elsewhere; absent where there are none. */
   readonly pipes?: Pipes;
   /** Standard input, whole. */
@@ -71,6 +72,12 @@ export function systemTerminal(environment: NodeJS.ProcessEnv): Terminal {
   const links = makeLinks(randomUUID());
   const styleOf = ({ isTTY }: NodeJS.WriteStream): Style =>
     makeStyle(wantsColour(isTTY, environment), wantsLinks(isTTY, environment) ? links.link : undefined);
+  const [out, err] = [writerTo(stdout, links), writerTo(stderr, links)];
+  const moving = new MovingLines({
+    columns: () => columnsOf(stderr),
+    write: err,
+    erase: (above) => void stderr.write(`${ERASE_LINE}${ERASE_ABOVE.repeat(above)}`),
+  });
   return {
     style: styleOf(stdout),
     errStyle: styleOf(stderr),
@@ -83,10 +90,10 @@ export function systemTerminal(environment: NodeJS.ProcessEnv): Terminal {
     get errSize() {
       return { columns: columnsOf(stderr), rows: stderr.rows > 0 ? stderr.rows : DEFAULT_ROWS };
     },
-    out: writerTo(stdout, links),
-    err: writerTo(stderr, links),
+    out: stdout.isTTY ? (text) => moving.above(text, out) : out,
+    err: (text) => moving.above(text, err),
     clearScreen: () => void stdout.write(CLEAR_SCREEN),
-    eraseLines: (above) => void stderr.write(`${ERASE_LINE}${ERASE_ABOVE.repeat(above)}`),
+    draw: (lines) => moving.draw(lines),
     pipes: { stdin, stdout, stderr },
     readInput: async () => (await import('node:stream/consumers')).text(stdin),
     ask: (question) => askLine(question, true),

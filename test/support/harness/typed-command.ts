@@ -39,7 +39,7 @@ export async function typeCommand(
       if (isEnough(out, err)) interruption.abort();
     },
     clearScreen: () => undefined,
-    eraseLines: () => undefined,
+    draw: () => undefined,
     errSize: { columns: 100, rows: 24 },
     readInput: async () => input,
     ask: async () => '',
