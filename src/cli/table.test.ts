@@ -160,6 +160,12 @@ describe('a narrow terminal', () => {
     for (const line of narrow) expect(displayWidth(line)).toBeLessThanOrEqual(30);
   });
 
+  it('keeps the first columns where the last one is no message', () => {
+    const tokens = ['ID', 'NAME', 'ROLE', 'STATUS', 'EXPIRES', 'AGE'];
+    const token = ['tok_01m7mrk35mbhdkt60m02d98gk4', 'deploys', 'developer', 'active', 'in 89d', '12m'];
+    expect(tableText(tokens, [token], plain, 50)).toMatch(/^ID {31}NAME +ROLE.*\ntok_\w+ {3}deploys +dev/);
+  });
+
   it('is no matter of a file', () => {
     expect(tableText(headers, [row], plain, undefined)).toContain(row[3] ?? '');
   });

@@ -21,19 +21,19 @@ function leastOf(widths: readonly number[], headers: readonly string[]): readonl
 const lineWidth = (widths: readonly number[]): number =>
   widths.reduce((sum, width) => sum + width + GAP, -GAP);
 
+/** What a record says of itself, and the reason why somebody looks. */
+const SAYINGS: ReadonlySet<string | undefined> = new Set(['MESSAGE', 'WHY', 'REASON']);
+
 /** Stands where columns are left out. */
 const LEFT_OUT = -1;
 
-/**
- * Which columns there is room for. What a record says of itself is last, and the reason why somebody looks: so those before it go first, from
- * the right, and leave a mark.
- */
+/** Which columns there is room for. Where the last one is what a record says, those before it go first, from the right, and leave a mark. */
 function roomFor(widths: readonly number[], headers: readonly string[], columns: number): readonly number[] {
   const least = leastOf(widths, headers);
   const all = widths.map((_width, at) => at);
   const needed = (kept: readonly number[]): number =>
     lineWidth(kept.map((at) => (at === LEFT_OUT ? 1 : (least[at] ?? 0))));
-  if (needed(all) <= columns) return all;
+  if (needed(all) <= columns || !SAYINGS.has(headers.at(-1))) return all;
   const last = all.length - 1;
   for (let first = last - 1; first > 1; first -= 1) {
     const kept = [...all.slice(0, first), LEFT_OUT, last];
