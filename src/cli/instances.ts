@@ -1,6 +1,6 @@
 import { instanceName } from '../core/model/instance-name.ts';
 import type { Client } from './client.ts';
-import { Failure, usage } from './failure.ts';
+import { NotThere, usage } from './failure.ts';
 import { textOf } from './fields.ts';
 
 export interface NamedInstance {
@@ -38,7 +38,7 @@ export async function findInstance(
   );
   const [one, ...others] = found.length === 0 ? asPlace : found;
   if (one === undefined)
-    throw new Failure(`there is no instance ${word}`, { advice: ['berth get instances'] });
+    throw new NotThere(`there is no instance ${word}`, { advice: ['berth get instances'] });
   if (others.length > 0)
     throw usage(
       `${word} may be ${[one, ...others]

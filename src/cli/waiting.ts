@@ -88,8 +88,9 @@ export async function waitUntilHealthy(
   return watched(session, wanted.name, async (step) => {
     const record = await client.record('GET /api/v1/deployments/{name}', named(wanted.name));
     const judgement = judge(record, wanted);
-    if (judgement.state === 'waiting') step.parts(instanceParts(record, wanted.specHash));
     const settled = settling.see(record, judgement.state === 'healthy', performance.now());
+    if (judgement.state === 'waiting' || (judgement.state === 'healthy' && !settled))
+      step.parts(instanceParts(record, wanted.specHash));
     if (judgement.state === 'healthy') {
       if (!settled) return 'Running: without a health check, looking whether it stays up';
       step.done(judgement.text);

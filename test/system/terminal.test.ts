@@ -383,7 +383,7 @@ describe('what it takes', () => {
     await eventually(
       'all are measured',
       () => shown('instances'),
-      (text) => !/ -\s/.test(text) && text.includes('ins_'),
+      (text) => !/ -\s/.test(text) && text.includes('\nweb-'),
     );
     expect(await shown()).toMatch(
       /^DEPLOYMENT +INSTANCES +CPU +MEMORY\ndb +1 +\d+\.\d\d +\d.*\npod .*\nweb /,

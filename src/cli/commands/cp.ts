@@ -6,6 +6,7 @@ import { formatBytes, parseMemory } from '../../core/model/quantity.ts';
 import { type CommandBody, REMOTE_OPTIONS } from '../command.ts';
 import { EXIT } from '../exit-code.ts';
 import { Failure, usage } from '../failure.ts';
+import { instanceIdIn } from '../instances.ts';
 import type { OptionValues } from '../option-values.ts';
 import type { Step } from '../progress.ts';
 import { type RemotePath, remotePath } from '../files/remote-path.ts';
@@ -36,7 +37,7 @@ export const cp: CommandBody = {
   examples: [
     { line: 'berth cp web:/etc/nginx/nginx.conf .', what: 'a file, into this folder' },
     { line: 'berth cp ./site web:/usr/share/nginx/html', what: 'a folder, into a folder of the instance' },
-    { line: 'berth cp web/ins_01m7f6t85h9qerjdd100gg56wk:/data ./data', what: 'of one instance' },
+    { line: 'berth cp web/web-k3n9x2af:/data ./data', what: 'of one instance' },
   ],
   run: async (session, { parameters: [from = '', to = ''], options }) => {
     const [source, target] = [remotePath(from), remotePath(to)];
@@ -59,7 +60,8 @@ export const cp: CommandBody = {
 
 async function opened(session: Session, options: OptionValues, { name, instance }: RemotePath) {
   const { openSocket } = await import('../channel/client-socket.ts');
-  return await openSocket(session.client(options).target, name, instance);
+  const client = session.client(options);
+  return await openSocket(client.target, name, await instanceIdIn(client, name, instance));
 }
 
 function isFolder(path: string): boolean {

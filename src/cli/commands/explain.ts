@@ -1,3 +1,5 @@
+import { WAY_WORDS } from '../../core/contract/mesh-standing.ts';
+import { instanceName } from '../../core/model/instance-name.ts';
 import { nearestFew } from '../../core/schema/nearest.ts';
 import { type Client, named } from '../client.ts';
 import { type CommandBody, OUTPUT_OPTION, REMOTE_OPTIONS } from '../command.ts';
@@ -100,6 +102,13 @@ async function noNode(client: Client, node: string): Promise<Failure> {
   });
 }
 
+/** Of the paths that an explanation has; one within a node is no way between two. */
+const PATH_WORDS: Readonly<Record<string, string>> = {
+  direct: WAY_WORDS.direct,
+  relay: WAY_WORDS.relayed,
+  none: WAY_WORDS.none,
+};
+
 function showAccess({ terminal }: Session, name: string, access: NonNullable<Explanation['access']>): number {
   const { style } = terminal;
   const verdict = access.allowed === true ? style.green('✔ allowed') : style.red('✘ blocked');
@@ -107,7 +116,8 @@ function showAccess({ terminal }: Session, name: string, access: NonNullable<Exp
   const paths = access.paths ?? [];
   for (const { from, to, path, why } of paths) {
     const mark = textOf(path) === 'none' ? style.red('✘') : style.green('✔');
-    terminal.out(`  ${mark} ${textOf(from)} → ${textOf(to)}  ${textOf(path)}: ${textOf(why)}\n`);
+    const word = PATH_WORDS[textOf(path)] ?? textOf(path);
+    terminal.out(`  ${mark} ${textOf(from)} → ${textOf(to)}  ${word}: ${textOf(why)}\n`);
   }
   if (paths.length === 0) terminal.out('  one of them has no instance, so there is no way to look at\n');
   return EXIT.ok;
@@ -145,12 +155,15 @@ function showExplanation(session: Session, name: string, explanation: Explanatio
   const nodes = explanation.nodes ?? [];
   for (const instance of explanation.instances ?? []) {
     const older = instance.current === false ? style.dim(' (earlier version)') : '';
-    terminal.out(`runs: ${textOf(instance.id)} on ${style.bold(textOf(instance.node))}${older}\n`);
+    terminal.out(
+      `runs: ${instanceName(name, textOf(instance.id))} on ${style.bold(textOf(instance.node))}${older}\n`,
+    );
   }
   for (const text of explanation.waitingFor ?? []) terminal.out(`${style.yellow('waits:')} ${text}\n`);
   for (const one of explanation.misplaced ?? []) {
     const why = (one.reasons ?? []).map((reason) => textOf(reason.message));
-    terminal.out(`${style.red('misplaced:')} ${textOf(one.id)} on ${textOf(one.node)}: ${why.join('; ')}\n`);
+    const called = instanceName(name, textOf(one.id));
+    terminal.out(`${style.red('misplaced:')} ${called} on ${textOf(one.node)}: ${why.join('; ')}\n`);
   }
   for (const one of explanation.warnings ?? [])
     terminal.out(`${style.yellow('warning:')} ${textOf(one.why)}\n`);

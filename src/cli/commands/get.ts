@@ -10,7 +10,7 @@ import { type Resource, withPages } from '../resources/resource.ts';
 export const get: CommandBody = {
   description: [
     'Lists the records of a kind, or prints one. A table shows what is worth a look; -o json and -o yaml print the fields as the control plane keeps them, and a deployment printed with -o yaml can be given back to berth apply.',
-    'For instances, events and archives the second word is the deployment they belong to.',
+    'For instances, events and archives the second word is the deployment they belong to; of instances it may be one of them.',
   ],
   parameters: [
     {

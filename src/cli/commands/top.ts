@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { instanceName } from '../../core/model/instance-name.ts';
 import { formatBytes, parseDuration } from '../../core/model/quantity.ts';
 import { type Client, named } from '../client.ts';
 import { type CommandBody, type Input, REMOTE_OPTIONS } from '../command.ts';
@@ -92,7 +93,7 @@ async function drawn(
       ['INSTANCE', 'DEPLOYMENT', 'NODE', 'CPU', 'MEMORY'],
       measured
         .toSorted((one, other) => (other.cpuPercent ?? 0) - (one.cpuPercent ?? 0))
-        .map((one) => [one.id, one.deployment, one.node, ...figures([one])]),
+        .map((one) => [instanceName(one.deployment, one.id), one.deployment, one.node, ...figures([one])]),
       style,
       columns,
     );

@@ -130,7 +130,9 @@ describe('a remote path', () => {
     ['web:/etc/nginx', { name: 'web', instance: undefined, path: '/etc/nginx' }],
     ['web:data', { name: 'web', instance: undefined, path: '/data' }],
     ['web/ins_01m7:/a:b', { name: 'web', instance: 'ins_01m7', path: '/a:b' }],
+    ['web/web-03ws8jag:/x', { name: 'web', instance: 'web-03ws8jag', path: '/x' }],
     ['./web:/x', undefined],
+    ['./web/data:1', undefined],
     ['/tmp/a:b', undefined],
     ['file', undefined],
   ])('%s', (text, found) => {

@@ -1,8 +1,9 @@
 import { standingOf } from '../../core/contract/instance-standing.ts';
 import { instanceName } from '../../core/model/instance-name.ts';
 import { type Client, named } from '../client.ts';
-import { usage } from '../failure.ts';
+import { NotThere, Refused, usage } from '../failure.ts';
 import { textOf } from '../fields.ts';
+import { findInstance } from '../instances.ts';
 import type { Column, Listing } from '../output.ts';
 import type { Archive, Backup, Deployment, Instance } from '../records.ts';
 import { ageOf, field, messageOf, type Resource } from './resource.ts';
@@ -52,6 +53,19 @@ async function instancesOf(client: Client, deployment: string): Promise<readonly
   return found.map((instance) => ({ deployment, ...instance }));
 }
 
+/** Those of a deployment, or the one that is called so. */
+async function instancesNamed(client: Client, word: string): Promise<readonly Instance[]> {
+  try {
+    return await instancesOf(client, word);
+  } catch (error) {
+    if (!(error instanceof Refused) || error.status !== 404) throw error;
+    const one = await findInstance(client, word, 'look').catch((other: unknown) => {
+      throw other instanceof NotThere ? error : other;
+    });
+    return (await instancesOf(client, one.deployment)).filter(({ id }) => id === one.id);
+  }
+}
+
 export const instances: Resource<Instance> = {
   name: 'instances',
   aliases: ['instance', 'inst'],
@@ -59,7 +73,7 @@ export const instances: Resource<Instance> = {
   page: ({ deployment, id }) => `/deployments/${textOf(deployment)}/instances/${textOf(id)}`,
   nothing: 'no instances',
   list: async (client, { deployment }) => {
-    if (deployment !== undefined) return instancesOf(client, deployment);
+    if (deployment !== undefined) return instancesNamed(client, deployment);
     const all = await client.list('GET /api/v1/deployments');
     const lists = await Promise.all(all.map((record) => instancesOf(client, textOf(record.name))));
     return lists.flat();
