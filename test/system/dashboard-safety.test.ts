@@ -225,16 +225,18 @@ describe('a session in the browser', () => {
     await page.getByRole('alert').getByText('revision_mismatch').waitFor();
   });
 
-  it('ends with signing out, in every tab', async () => {
+  it('ends with signing out, in every tab, and what was entered there is forgotten', async () => {
     const { page, context } = await openPage(stage.browser);
     await signIn(page, stage.plane.url, stage.shop.token);
     const other = await context.newPage();
-    await other.goto(stage.plane.url);
-    await other.getByRole('heading', { name: 'Overview' }).waitFor();
+    await other.goto(`${stage.plane.url}/deployments/mailer/edit`);
+    await other.getByLabel('Replicas').fill('9');
     await page.getByRole('button', { name: /^Signed in as .+, tenant-admin/ }).click();
     await page.getByRole('menuitem', { name: 'Sign out' }).click();
     await page.getByLabel('Access token').waitFor();
-    await other.getByLabel('Access token').waitFor();
+    await other.getByLabel('Access token').fill(stage.shop.token);
+    await other.getByRole('button', { name: 'Sign in' }).click();
+    expect(await other.getByLabel('Replicas').inputValue()).toBe('1');
   });
 
   it('acts for the tenant that a platform administrator chooses', async () => {

@@ -1,4 +1,4 @@
-import { createContext, type ReactNode, use, useCallback, useMemo, useState } from 'react';
+import { createContext, type ReactNode, use, useCallback, useEffect, useMemo, useState } from 'react';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import type { Permission } from '../../core/model/permission.ts';
 import { type Client, RejectionError } from '../../sdk/index.ts';
@@ -35,6 +35,9 @@ export function useApi(): Client {
 /** Which tenant a platform administrator chose last; a preference, not a credential. */
 const TENANT_KEY = 'berth.tenant';
 
+/** Tabs share one session: signing out in one of them is told to the others. */
+const TABS = new BroadcastChannel('berth.signed-out');
+
 /** The caller for the chosen tenant; when that is gone or not theirs any more, for their own. */
 async function whoAmI(tenant: string | undefined, signal: AbortSignal): Promise<SessionView | null> {
   try {
@@ -59,12 +62,23 @@ export function SessionProvider({ children }: { readonly children: ReactNode }) 
   });
   const view = data ?? undefined;
 
-  const onSignedOut = useCallback(() => {
-    setEnded(true);
-    sessionEnded();
+  const close = useCallback(() => {
     queries.setQueriesData({ queryKey: ['session'] }, null);
     queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'session' });
   }, [queries]);
+  const onSignedOut = useCallback(() => {
+    setEnded(true);
+    sessionEnded();
+    close();
+  }, [close]);
+  useEffect(() => {
+    const leave = () => {
+      forgetDrafts();
+      close();
+    };
+    TABS.addEventListener('message', leave);
+    return () => TABS.removeEventListener('message', leave);
+  }, [close]);
 
   const api = useMemo(
     () =>
@@ -89,13 +103,22 @@ export function SessionProvider({ children }: { readonly children: ReactNode }) 
           setChosen(slug);
         },
         signOut: async () => {
-          await api?.call('DELETE /api/v1/session');
           forgetDrafts();
-          queries.setQueriesData({ queryKey: ['session'] }, null);
-          queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'session' });
+          try {
+            await api?.call('DELETE /api/v1/session');
+          } catch (error) {
+            // Over already is what was wanted.
+            if (!(error instanceof RejectionError && error.status === 401)) {
+              sessionBegun();
+              throw error;
+            }
+          }
+          // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel reaches its own origin only.
+          TABS.postMessage('signed out');
+          close();
         },
       },
-    [view, api, queries],
+    [view, api, close],
   );
 
   if (session !== undefined && api !== undefined)

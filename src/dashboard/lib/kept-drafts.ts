@@ -9,25 +9,26 @@ export interface KeptDraft {
 
 /** In memory and nowhere else: an environment may name what is nobody's business. */
 const kept = new Map<string, KeptDraft>();
-let isEnded = false;
+let session: 'open' | 'ended' | 'left' = 'open';
 
 /** The session ended by itself: editors that close now keep what was entered, until somebody of the same role has signed in again. */
 export function sessionEnded(): void {
-  isEnded = true;
+  if (session === 'open') session = 'ended';
 }
 
-/** Signed in again, or out by one's own will. */
+/** Signed in again, or still. */
 export function sessionBegun(): void {
-  isEnded = false;
+  session = 'open';
 }
 
+/** One leaves by one's own will, whatever is answered to requests after that: nothing is kept until somebody has signed in again. */
 export function forgetDrafts(): void {
-  isEnded = false;
+  session = 'left';
   kept.clear();
 }
 
 export function keepDraft(key: string, draft: KeptDraft): void {
-  if (isEnded) kept.set(key, draft);
+  if (session === 'ended') kept.set(key, draft);
 }
 
 /** Only once: what is left behind afterwards is left on purpose. */
