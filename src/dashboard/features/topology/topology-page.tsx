@@ -37,9 +37,11 @@ function Legend({ places }: { readonly places: readonly Place[] }) {
 /** What is in sight at first; the others come while nothing waits for them. */
 const FIRST_DRAWN = 8;
 
-function useDrawn(first: number): number {
-  const [drawn, setDrawn] = useState(first);
-  useEffect(() => startTransition(() => setDrawn(Number.POSITIVE_INFINITY)), []);
+function useDrawn(isThere: boolean): number {
+  const [drawn, setDrawn] = useState(FIRST_DRAWN);
+  useEffect(() => {
+    if (isThere) startTransition(() => setDrawn(Number.POSITIVE_INFINITY));
+  }, [isThere]);
   return drawn;
 }
 
@@ -49,7 +51,6 @@ export function TopologyPage() {
   const deployments = useDeployments();
   const jobs = useRecords('jobs', 'GET /api/v1/jobs');
   const [text, setText] = useState('');
-  const drawn = useDrawn(FIRST_DRAWN);
   const wanted = useRef('');
   const room = useRef<HTMLDivElement>(null);
   const places = useMemo(
@@ -59,6 +60,7 @@ export function TopologyPage() {
         : placesOf(nodes.data, deployments.data, jobs.data ?? []),
     [nodes.data, deployments.data, jobs.data],
   );
+  const drawn = useDrawn(places !== undefined);
   const search = (next: string) => {
     setText(next);
     wanted.current = next.trim().toLowerCase();
