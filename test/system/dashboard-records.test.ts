@@ -69,7 +69,16 @@ async function giveUp(webhook: string): Promise<void> {
     message: SCRIPT,
     details: {},
   };
-  const transaction = tenant.transaction();
+  const delivery = idOf('webhook-deliveries', webhook, made.id);
+  const before = await eventually(
+    () => tenant.get('webhook-deliveries', delivery),
+    (stored) => stored !== undefined,
+  );
+  if (before === undefined) throw new Error('the webhook was never begun with');
+  const transaction = tenant
+    .transaction()
+    .expect('webhook-deliveries', delivery, before)
+    .put('webhook-deliveries', delivery, { ...before.record, deadLetters: 1, deadLetterBytes: 1536 });
   transaction.putCold('webhook-dead-letters', idOf('webhook-dead-letters', webhook, made.id, event.id), {
     event,
     deadAt: at,
@@ -549,6 +558,7 @@ describe('webhooks', () => {
     await dialog.getByRole('textbox').fill('chat');
     await dialog.getByRole('button', { name: 'Delete' }).click();
     await page.getByRole('link', { name: 'alerts' }).click();
+    await page.getByRole('region', { name: 'Deliveries' }).getByText('1, 1.5 KiB of 1 MiB').waitFor();
     await page
       .getByRole('list', { name: 'Dead letters' })
       .getByRole('button', { name: /^Send .* again$/ })
@@ -611,6 +621,15 @@ describe('events and audit', () => {
 describe('tenants', () => {
   it('are made with a quota and a token, which is shown once', async () => {
     const page = await platformAdmin('/tenants');
+    await settled(page);
+    // The last page of a navigation that is higher than the window.
+    expect(
+      await page.evaluate(`(() => {
+        const pages = document.querySelector('nav[aria-label=Pages]');
+        const [room, at] = [pages, pages.querySelector('[aria-current=page]')].map((e) => e.getBoundingClientRect());
+        return { isHigher: pages.scrollHeight > pages.clientHeight, isInSight: at.top >= room.top && at.bottom <= room.bottom };
+      })()`),
+    ).toEqual({ isHigher: true, isInSight: true });
     await page.getByRole('button', { name: 'New tenant' }).click();
     await page.getByLabel('Short name').fill('Acme!');
     await page.getByRole('dialog').getByRole('button', { name: 'Create' }).click();
