@@ -1,5 +1,6 @@
+import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
-import { type Heap, MemoryBrake, processHeap } from './memory-brake.ts';
+import { type Heap, MemoryBrake, processHeap, youngBytes } from './memory-brake.ts';
 
 class TestHeap implements Heap {
   used = 0;
@@ -67,6 +68,23 @@ describe('the brake', () => {
     heap.collected(900);
     for (; now < 25_000; now += 1000) brake.pressure();
     expect(heap.collections).toBe(3);
+  });
+
+  it.each([
+    [[]],
+    [['--max-semi-space-size=16']],
+    [['--max_semi_space_size=20']],
+    [['--max-semi-space-size=1']],
+  ])('knows what of the limit is for new objects: %j', (flags) => {
+    const limit = Number(
+      execFileSync(process.execPath, [
+        '--max-old-space-size=80',
+        ...flags,
+        '-p',
+        'v8.getHeapStatistics().heap_size_limit',
+      ]),
+    );
+    expect(limit - youngBytes(flags)).toBe(80 * 2 ** 20);
   });
 
   it('is told by the heap of this process when it was collected', async () => {

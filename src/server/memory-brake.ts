@@ -90,13 +90,25 @@ interface GcEntry {
 
 const MAJOR: ReadonlySet<number> = new Set([constants.NODE_PERFORMANCE_GC_MAJOR]);
 
-/** V8 adds this much for the young generation to the limit it reports; long-lived data does not fit there. */
-const YOUNG_BYTES = 192 * 2 ** 20;
+const SEMI_SPACE = /^--max[-_]semi[-_]space[-_]size=(\d+)$/;
+const USUAL_SEMI_SPACE = 64;
+
+/**
+ * What V8 adds for the young generation to the limit that it reports: three spaces of MiB that are a power of two. Long-lived data does not
+ * fit there.
+ */
+export function youngBytes(flags: readonly string[]): number {
+  const given = flags.map((flag) => SEMI_SPACE.exec(flag)?.[1]).findLast((size) => size !== undefined);
+  const mebibytes = Math.max(1, Number(given ?? USUAL_SEMI_SPACE));
+  return 3 * 2 ** (Math.ceil(Math.log2(mebibytes)) + 20);
+}
 
 /** What records can take: measured against the whole, a small heap would be full before the brake looked up. */
 function oldSpaceBytes(): number {
   const { heap_size_limit: limit } = getHeapStatistics();
-  return Math.max(limit / 4, limit - YOUNG_BYTES);
+  // Those of the command line come last, and win.
+  const flags = [...(process.env['NODE_OPTIONS'] ?? '').split(/\s+/), ...process.execArgv];
+  return Math.max(limit / 4, limit - youngBytes(flags));
 }
 
 /** The heap of this process. */
