@@ -81,7 +81,7 @@ describe("the tenant's network in the terminal", () => {
     expect(out).toContain('2 direct, 2 relayed, 2 unreachable');
     expect(out).toMatch(/berlin-1 +madrid-1 +direct 192\.0\.2\.2:51820 +1\.2 ms +3 MiB +1 MiB/);
     expect(out).toMatch(/berlin-1 +paris-1 +relayed +41\.5 ms .*no address of paris-1 answers/);
-    expect(out).toMatch(/madrid-1 +paris-1 +none .*nor the relay answers/);
+    expect(out).toMatch(/madrid-1 +paris-1 +unreachable .*nor the relay answers/);
     expect(out).toContain('→ let UDP 51820 and 51821 in at paris-1');
     expect(out).toMatch(/→ rome-1: .*overlaps a route of the machine: 10\.0\.0\.0\/8/);
     const { body: events } = await plane.as(token)('GET', '/api/v1/events?kind=node.mesh_no_subnet');
