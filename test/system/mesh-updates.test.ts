@@ -473,7 +473,7 @@ describe('an application behind stock nginx and behind the ingress', () => {
     await eventually('as many as were asked', counted, (now) => now - before === through.length * 20, 20_000);
   });
 
-  it('loses an instance that is killed for a bounded time', async () => {
+  it.runIf(LONG_TIER)('loses an instance that is killed for a bounded time', async () => {
     const load = await loaded('instance killed', async () => {
       const [id = ''] = (await two.containers('app')).map((container) => container.id);
       docker(two, 'kill', id);
@@ -542,34 +542,37 @@ describe('an application behind stock nginx and behind the ingress', () => {
     await cluster.plane.start();
   });
 
-  it('reaches what ran before its node took part, and is reached by it, without making it again', async () => {
-    const environment: Record<string, string> = { BERTH_AGENT_MESH: 'off' };
-    const three = await cluster.node('mesh-3', shop, {
-      environment,
-      plug: (namespace) => void lan.attach(namespace),
-    });
-    const serve = (text: string) => ['sh', '-c', `while :; do echo ${text} | nc -l -p 80; done`];
-    for (const name of ['db', 'web'])
-      await cluster.deploy(shop, { name, nodeId: 'mesh-3', command: serve(name) });
-    for (const name of ['db', 'web']) await cluster.phase(shop, name, 'Running');
-    const ask = (node: ClusterNode, from: string, name: string) =>
-      eventually(
-        `${from} reaches ${name}`,
-        async () => inside(node, from, ['sh', '-c', `nc -w 2 ${name} 80 </dev/null || true`]).trim(),
-        (text) => text === name,
-      );
-    await ask(three, 'web', 'db');
-    const before = await three.pids();
-    environment['BERTH_AGENT_MESH'] = '51820';
-    await three.agent.stop();
-    await three.agent.start();
-    await cluster.deploy(shop, { name: 'api', nodeId: 'mesh-3', command: serve('api') });
-    await cluster.phase(shop, 'api', 'Running');
-    // Each other, the newer on their node, and both from the newer there and on another node.
-    await ask(three, 'web', 'db');
-    await ask(three, 'web', 'api');
-    await ask(three, 'api', 'db');
-    await ask(one, 'proxy', 'db');
-    expect(await three.pids()).toMatchObject(before);
-  });
+  it.runIf(LONG_TIER)(
+    'reaches what ran before its node took part, and is reached by it, without making it again',
+    async () => {
+      const environment: Record<string, string> = { BERTH_AGENT_MESH: 'off' };
+      const three = await cluster.node('mesh-3', shop, {
+        environment,
+        plug: (namespace) => void lan.attach(namespace),
+      });
+      const serve = (text: string) => ['sh', '-c', `while :; do echo ${text} | nc -l -p 80; done`];
+      for (const name of ['db', 'web'])
+        await cluster.deploy(shop, { name, nodeId: 'mesh-3', command: serve(name) });
+      for (const name of ['db', 'web']) await cluster.phase(shop, name, 'Running');
+      const ask = (node: ClusterNode, from: string, name: string) =>
+        eventually(
+          `${from} reaches ${name}`,
+          async () => inside(node, from, ['sh', '-c', `nc -w 2 ${name} 80 </dev/null || true`]).trim(),
+          (text) => text === name,
+        );
+      await ask(three, 'web', 'db');
+      const before = await three.pids();
+      environment['BERTH_AGENT_MESH'] = '51820';
+      await three.agent.stop();
+      await three.agent.start();
+      await cluster.deploy(shop, { name: 'api', nodeId: 'mesh-3', command: serve('api') });
+      await cluster.phase(shop, 'api', 'Running');
+      // Each other, the newer on their node, and both from the newer there and on another node.
+      await ask(three, 'web', 'db');
+      await ask(three, 'web', 'api');
+      await ask(three, 'api', 'db');
+      await ask(one, 'proxy', 'db');
+      expect(await three.pids()).toMatchObject(before);
+    },
+  );
 });
