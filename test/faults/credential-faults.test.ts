@@ -20,13 +20,13 @@ import { VaultOperator } from '../support/harness/vault/operator.ts';
  * write one credential that two deployments share, and containers are made anew all the time. The law: the value of every container
  * was accepted by a stage or a write. `CREDENTIAL_ROTATIONS` sets how many rotations are completed, `CREDENTIAL_SEED` the choices.
  */
-const ROTATIONS = Number(process.env['CREDENTIAL_ROTATIONS'] ?? inTier({ usual: 15, long: 500 }));
+const ROTATIONS = Number(process.env['CREDENTIAL_ROTATIONS'] ?? inTier({ usual: 9, long: 500 }));
 const SEED = Number(process.env['CREDENTIAL_SEED'] ?? 20_261_115);
 const VAULT_DEADLINE_MS = 500;
 /** The usual run ends after this time however far it came: a busy machine is no failure. */
 const ENOUGH_MS =
   process.env['CREDENTIAL_ROTATIONS'] === undefined
-    ? inTier({ usual: 45_000, long: Number.POSITIVE_INFINITY })
+    ? inTier({ usual: 25_000, long: Number.POSITIVE_INFINITY })
     : Number.POSITIVE_INFINITY;
 const PATIENCE_MS = 240_000;
 const TIMEOUT_MS = 900_000 + ROTATIONS * 30_000;

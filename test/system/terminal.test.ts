@@ -14,6 +14,7 @@ import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
+import { LONG_TIER } from '../support/fault-tier.ts';
 import { BOOTSTRAP } from '../support/harness/caller.ts';
 import { BOX, type Cluster, startCluster, type Tenant } from '../support/harness/cluster.ts';
 import { openPage, seriousFindings, signIn, startBrowser } from '../support/harness/browser.ts';
@@ -308,7 +309,7 @@ describe('a terminal in the dashboard', () => {
     );
   });
 
-  it('is of the tenant that a platform administrator acts for', async () => {
+  it.runIf(LONG_TIER)('is of the tenant that a platform administrator acts for', async () => {
     const { page } = await openPage(browser);
     await signIn(page, cluster.plane.url, BOOTSTRAP);
     await page.getByRole('button', { name: /choose another/ }).click();

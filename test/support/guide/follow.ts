@@ -1,3 +1,4 @@
+import { LONG_TIER } from '../fault-tier.ts';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -77,18 +78,16 @@ async function followBare(name: string, page: Page): Promise<void> {
  * Pages that are followed in a file of their own, beside the others: all of them one after another took longer than any other file. They are those
  * that need images of programs, what is about credentials, and what has machines of its own. The rest has every other page, a new one too.
  */
-const BESIDE: readonly string[] = [
-  'containers.md',
-  'first-ten-minutes.md',
-  'rotate-postgresql.md',
-  'secrets.md',
-];
+const BESIDE: readonly string[] = ['containers.md', 'first-ten-minutes.md', 'secrets.md'];
+/** In the long tier: `test/system/rotation-postgres.test.ts` does what it says in every run. */
+const LONG_PAGES: readonly string[] = ['rotate-postgresql.md'];
 
 type Part = 'beside' | 'rest';
 
 function pagesOf(part: Part): readonly string[] {
-  if (part === 'beside') return BESIDE;
-  return readdirSync(GUIDE).filter((name) => name.endsWith('.md') && !BESIDE.includes(name));
+  if (part === 'beside') return LONG_TIER ? [...BESIDE, ...LONG_PAGES] : BESIDE;
+  const elsewhere = new Set([...BESIDE, ...LONG_PAGES]);
+  return readdirSync(GUIDE).filter((name) => name.endsWith('.md') && !elsewhere.has(name));
 }
 
 export function followPages(part: Part): void {
