@@ -259,6 +259,7 @@ export class Agent {
         offline: () => this.#offline.take(),
         cleaned: () => this.#cleaned.take(),
         discarded: () => this.#cleaned.takeDiscarded(),
+        notSent: (news) => this.#cleaned.putBack(news),
         volumes: () => this.#volumes.observations(),
         onBeat: (beat) => this.#volumes.leases.sent(beat),
       },

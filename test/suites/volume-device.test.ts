@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { BtrfsEngine } from '../../src/agent/volumes/btrfs-engine.ts';
 import { loopDevicesOf } from '../../src/agent/volumes/loop-device.ts';
+import type * as Loops from '../../src/agent/volumes/loop-device.ts';
+import { mountAt } from '../../src/agent/volumes/mounts.ts';
 import type * as Mounts from '../../src/agent/volumes/mounts.ts';
 import { ensurePackages } from '../support/harness/packages.ts';
 
@@ -16,6 +18,8 @@ const root = mkdtempSync(join(tmpdir(), 'berth-device-'));
 const other = join(root, 'other');
 /** Once: between its attachment and its mount the device becomes that of another file. */
 let steal: ((device: string) => void) | undefined;
+/** What devices show the image cannot be asked. */
+let isUnknown = false;
 
 vi.mock('../../src/agent/volumes/mounts.ts', async (original) => {
   const mounts = await original<typeof Mounts>();
@@ -27,6 +31,15 @@ vi.mock('../../src/agent/volumes/mounts.ts', async (original) => {
       stealing?.(args[0]);
       return mounts.mountDevice(...args);
     },
+  };
+});
+
+vi.mock('../../src/agent/volumes/loop-device.ts', async (original) => {
+  const loops = await original<typeof Loops>();
+  return {
+    ...loops,
+    loopDevicesOf: (image: string) =>
+      isUnknown ? Promise.reject(new Error('losetup failed')) : loops.loopDevicesOf(image),
   };
 });
 
@@ -57,5 +70,46 @@ it.each([
     expect(await loopDevicesOf(volume.image)).toEqual([volume.mount.source]);
   } finally {
     expect(await engine.close(place)).toBe(true);
+  }
+});
+
+function place() {
+  return { id: 'vol_1', folder: mkdtempSync(join(root, 'volume-')) };
+}
+
+const sourceAt = async (folder: string) => (await mountAt(join(folder, 'mnt')))?.source;
+
+it('takes away what is mounted in its place, and mounts its own bytes', async () => {
+  const engine = new BtrfsEngine();
+  const { id, folder } = place();
+  await engine.open({ id, folder }, SIZE);
+  expect(await engine.close({ id, folder })).toBe(true);
+  execFileSync('/usr/bin/mount', ['-o', 'loop', other, join(folder, 'mnt')]);
+  const volume = await engine.open({ id, folder }, SIZE);
+  try {
+    expect(await loopDevicesOf(volume.image)).toEqual([volume.mount.source]);
+    expect(await sourceAt(folder)).toBe(volume.mount.source);
+  } finally {
+    expect(await engine.close({ id, folder })).toBe(true);
+  }
+});
+
+it('leaves nothing mounted that it could not compare, and takes nothing away that was mounted before', async () => {
+  const engine = new BtrfsEngine();
+  const { id, folder } = place();
+  steal = () => {
+    isUnknown = true;
+  };
+  try {
+    await expect(engine.open({ id, folder }, SIZE)).rejects.toThrow('losetup failed');
+    expect(await sourceAt(folder)).toBeUndefined();
+    isUnknown = false;
+    const { mount } = await engine.open({ id, folder }, SIZE);
+    isUnknown = true;
+    await expect(engine.open({ id, folder }, SIZE)).rejects.toThrow('losetup failed');
+    expect(await sourceAt(folder)).toBe(mount.source);
+  } finally {
+    isUnknown = false;
+    expect(await engine.close({ id, folder })).toBe(true);
   }
 });

@@ -7,6 +7,7 @@ import {
   mkdirSync,
   mkdtempSync,
   openSync,
+  readdirSync,
   readFileSync,
   rmSync,
   statfsSync,
@@ -15,7 +16,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { BtrfsEngine } from '../../src/agent/volumes/btrfs-engine.ts';
@@ -266,6 +267,12 @@ describe.each(ENGINES.map((make) => [make().name, make] as const))('volume engin
     if (diverged !== undefined) await copiesOf(a).discard(diverged);
     expect(await copiesOf(a).diverged()).toEqual([]);
     expect(existsSync(diverged?.path ?? '')).toBe(false);
+    // What is not there was not removed.
+    if (diverged !== undefined) await expect(copiesOf(a).discard(diverged)).rejects.toThrow();
+    await eventually(
+      () => readdirSync(dirname(back)).filter((name) => /^di(scard|verg)ed-/.test(name)),
+      (left) => left.length === 0,
+    );
     expect(readFileSync(join(back, 'new'), 'utf8')).toBe('second epoch');
     expect(readFileSync(join(back, 'shared'), 'utf8')).toBe(readFileSync(join(promoted, 'shared'), 'utf8'));
   });

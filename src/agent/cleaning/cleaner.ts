@@ -85,12 +85,11 @@ export class Cleaner {
   }
 
   /** Because somebody asks. With `dryRun` nothing is removed. */
-  clean(dryRun: boolean): Promise<NodeCleaning> {
-    return this.#inTurn(async () => {
-      const images = await this.#clean('asked', dryRun);
-      const divergences = await this.#options.divergences(dryRun);
-      return { ...images, ...(divergences.length > 0 && { divergences }) };
-    });
+  async clean(dryRun: boolean): Promise<NodeCleaning> {
+    const images = await this.#inTurn(() => this.#clean('asked', dryRun));
+    // Not in turn: a volume may be busy for long, and room for images must not wait for it.
+    const divergences = await this.#options.divergences(dryRun);
+    return { ...images, ...(divergences.length > 0 && { divergences }) };
   }
 
   /** By itself; whatever fails is tried again. */

@@ -26,6 +26,13 @@ export class CleaningNews {
     return this.#discarded.length === 0 ? undefined : this.#discarded.splice(0, MOST);
   }
 
+  /** What was taken and could not be sent. */
+  putBack({ cleaned = [], discarded = [] }: Pick<Report, 'cleaned' | 'discarded'>): void {
+    for (const { cause, images } of cleaned)
+      this.#byCause.set(cause, [...images, ...(this.#byCause.get(cause) ?? [])]);
+    this.#discarded.unshift(...discarded);
+  }
+
   take(): Report['cleaned'] {
     if (this.#byCause.size === 0) return undefined;
     const told = [...this.#byCause].map(([cause, images]) => ({ cause, images: images.splice(0, MOST) }));

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { AgentMessage, Report } from '../../core/protocol/agent-protocol.ts';
+import { CleaningNews } from '../cleaning/cleaning-news.ts';
 import type { RouteReport } from '../ingress/route.ts';
 import { Reporter, type ReportSource } from './reporter.ts';
 
@@ -8,6 +9,7 @@ const HEARTBEAT_MS = 1_000;
 let routes: readonly RouteReport[];
 let whole: boolean;
 let sent: Report[];
+let isOpen: boolean;
 let reporter: Reporter;
 
 const source: ReportSource = {
@@ -29,6 +31,7 @@ const source: ReportSource = {
   offline: () => undefined,
   cleaned: () => undefined,
   discarded: () => undefined,
+  notSent: () => undefined,
   volumes: () => [],
   onBeat: () => undefined,
 };
@@ -36,9 +39,10 @@ const source: ReportSource = {
 beforeEach(() => {
   vi.useFakeTimers();
   [routes, whole, sent] = [[{ deployment: 'web', host: 'a.example', state: 'waiting' }], true, []];
+  isOpen = true;
   reporter = new Reporter(source, (message: AgentMessage) => {
     if (message.type === 'report') sent.push(message);
-    return true;
+    return isOpen;
   });
 });
 afterEach(() => {
@@ -70,4 +74,32 @@ describe('what is reported of the ingress', () => {
     expect(told().filter((state) => state === 'serving')).toHaveLength(1);
     expect(sent.length).toBeGreaterThan(50);
   });
+});
+
+it('puts back what was removed when the report of it could not be sent', () => {
+  const news = new CleaningNews();
+  const divergence = { volumeId: 'vol_1', epoch: 1, path: '/mnt/diverged-1', keptMs: 0 };
+  const image = { image: 'web:1', bytes: 1 };
+  const telling = new Reporter(
+    {
+      ...source,
+      cleaned: () => news.take(),
+      discarded: () => news.takeDiscarded(),
+      notSent: (back) => news.putBack(back),
+    },
+    () => isOpen,
+  );
+  news.discarded(divergence);
+  news.removed(image, 'disk');
+  isOpen = false;
+  telling.begin(1, HEARTBEAT_MS);
+  telling.end();
+  news.removed({ ...image, image: 'web:2' }, 'disk');
+  expect(news.takeDiscarded()).toEqual([divergence]);
+  expect(news.take()).toEqual([{ cause: 'disk', images: [image, { ...image, image: 'web:2' }] }]);
+  isOpen = true;
+  news.discarded(divergence);
+  telling.begin(2, HEARTBEAT_MS);
+  telling.end();
+  expect(news.takeDiscarded()).toBeUndefined();
 });

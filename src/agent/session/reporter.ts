@@ -7,6 +7,7 @@ import type {
   VolumeObservation,
 } from '../../core/protocol/agent-protocol.ts';
 import type { ContainerPhase, InstanceObservation } from '../../core/model/instance.ts';
+import { optional } from '../../core/model/values.ts';
 import type { RouteReport, RouteTraffic } from '../ingress/route.ts';
 import type { NetworkObservation } from '../../core/model/network.ts';
 
@@ -42,6 +43,8 @@ export interface ReportSource {
   /** Images that were removed since the last report. */
   cleaned(): Report['cleaned'];
   discarded(): Report['discarded'];
+  /** The session has ended: they go with a report of the next one. */
+  notSent(news: Pick<Report, 'cleaned' | 'discarded'>): void;
   volumes(): readonly VolumeObservation[];
   /** This report is about to be sent. */
   onBeat(beat: number): void;
@@ -183,7 +186,8 @@ export class Reporter {
     this.#volumesDue = false;
     this.#beat += 1;
     this.#source.onBeat(this.#beat);
-    this.#send({
+    const cleaning = { ...optional('cleaned', cleaned), ...optional('discarded', discarded) };
+    const isSent = this.#send({
       type: 'report',
       epoch: this.#epoch,
       generation: this.#source.generation(),
@@ -198,11 +202,11 @@ export class Reporter {
       ...(traffic.length === 0 ? {} : { traffic }),
       ...(facts === undefined ? {} : { facts }),
       ...(offline === undefined ? {} : { offline }),
-      ...(cleaned === undefined ? {} : { cleaned }),
-      ...(discarded === undefined ? {} : { discarded }),
+      ...cleaning,
       beat: this.#beat,
       volumes: this.#source.volumes(),
     });
+    if (!isSent) this.#source.notSent(cleaning);
     this.#usage = [];
     this.#scheduleHeartbeat();
   }

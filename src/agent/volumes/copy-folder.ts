@@ -10,6 +10,7 @@ import { type CopyName, copyText, type Diverged } from './volume-engine.ts';
  *   copies/<e>.<s>       states at a moment, taken or received; `<e>.<s>.json` beside them holds the time, written last
  *   aside-<epoch>        what was written here under an earlier epoch, not compared yet with what was promoted elsewhere
  *   diverged-<epoch>     the same, found to hold bytes that the present primary's volume does not have
+ *   discarded-<any>      no longer anything, being deleted (an engine that cannot do that at once)
  */
 export async function numbered(folder: string, prefix: string): Promise<readonly number[]> {
   const pattern = new RegExp(`^${prefix}-(\\d{1,15})$`);

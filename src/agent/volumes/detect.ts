@@ -3,13 +3,11 @@ import { BtrfsEngine } from './btrfs-engine.ts';
 import { RsyncEngine } from './rsync-engine.ts';
 import type { VolumeEngine } from './volume-engine.ts';
 
-/** Best first. */
-const ENGINES: readonly VolumeEngine[] = [new BtrfsEngine(), new RsyncEngine()];
-
 /** Those that work here; why the others do not is logged once, with what to install. `only`: this one or none. */
 export async function detectVolumeEngines(log: Log, only?: string): Promise<readonly VolumeEngine[]> {
   const found: VolumeEngine[] = [];
-  for (const engine of ENGINES) {
+  // Best first.
+  for (const engine of [new BtrfsEngine(), new RsyncEngine({ log })]) {
     if (only !== undefined && engine.name !== only) continue;
     const missing = await engine.missing();
     if (missing !== undefined) {

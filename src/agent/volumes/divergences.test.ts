@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { AssignedVolume } from '../../core/protocol/agent-protocol.ts';
 import { DivergenceAges } from './divergence-ages.ts';
 import { divergenceRows } from './divergence-rows.ts';
+import { VolumeLane } from './lane.ts';
 import { mountAt } from './mounts.ts';
 import { Volumes, type VolumesOptions } from './volumes.ts';
 import type { Diverged, OpenVolume, SnapshotCopies, VolumeEngine } from './volume-engine.ts';
@@ -105,8 +106,9 @@ describe('a node that keeps divergences', () => {
   /** Of a volume in memory, at a place that is mounted on any machine. */
   async function holding(copyEpoch: number, keepDivergedMs: number, discard?: () => Promise<void>) {
     let left: readonly Diverged[] = [ONE, TWO];
-    const mount = await mountAt('/proc');
-    if (mount === undefined) throw new Error('no /proc');
+    const proc = await mountAt('/proc');
+    if (proc === undefined) throw new Error('no /proc');
+    const mount = { ...proc };
     const copies = {
       demote: () => Promise.resolve(),
       list: () => Promise.resolve([{ epoch: copyEpoch, sequence: 1, takenAt: '' }]),
@@ -147,7 +149,7 @@ describe('a node that keeps divergences', () => {
     } as unknown as VolumesOptions);
     volumes.assign([REPLICA]);
     await vi.waitFor(() => expect(volumes.observations()[0]?.state).toBe('ready'));
-    return { volumes, onDiscarded, left: () => left.map(({ epoch }) => epoch) };
+    return { volumes, onDiscarded, mount, left: () => left.map(({ epoch }) => epoch) };
   }
 
   it('removes them after their time, each told once', async () => {
@@ -182,9 +184,41 @@ describe('a node that keeps divergences', () => {
 
   it('works on with one that cannot be removed', async () => {
     const { volumes, onDiscarded, left } = await holding(2, 0, () => Promise.reject(new Error('busy')));
-    expect((await volumes.discardDue(false)).map(({ removed }) => removed)).toEqual([false, false]);
+    const message = "kept for 0 of 0 h, and it could not be removed: see the agent's log";
+    const rows = await volumes.discardDue(false);
+    expect(rows.map((row) => [row.removed, row.message])).toEqual([
+      [false, message],
+      [false, message],
+    ]);
     expect([left(), onDiscarded.mock.calls]).toEqual([[1, 2], []]);
     expect(volumes.observations()[0]?.state).toBe('ready');
+    await volumes.end();
+  });
+
+  it('tries none of the others when the mount is gone', async () => {
+    let lose = (): void => {};
+    const discard = vi.fn(() => {
+      lose();
+      return Promise.reject(new Error('ENOENT'));
+    });
+    const { volumes, onDiscarded, mount } = await holding(2, 0, discard);
+    discard.mockClear();
+    lose = () => {
+      mount.mountPoint = '/nowhere';
+    };
+    await volumes.discardDue(false);
+    expect([discard.mock.calls.length, onDiscarded.mock.calls]).toEqual([1, []]);
+    await volumes.end();
+  });
+
+  it('does not wait for a volume of which nothing is due', async () => {
+    const { volumes } = await holding(2, HOUR_MS);
+    const passed = vi.spyOn(VolumeLane.prototype, 'passed').mockReturnValue(new Promise(() => {}));
+    try {
+      expect(await volumes.discardDue(false)).toHaveLength(2);
+    } finally {
+      passed.mockRestore();
+    }
     await volumes.end();
   });
 });

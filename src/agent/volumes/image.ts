@@ -39,7 +39,9 @@ export class Image {
     await mkdir(this.mountPoint, { recursive: true, mode: 0o700 });
     if ((await this.bytes()) === undefined) await this.#make(sizeBytes, label);
     const mounted = await mountAt(this.mountPoint);
-    if (mounted !== undefined) return mounted;
+    // An agent that was killed may have left another file's bytes here (`#mount`). When that cannot be told, what containers may use stays.
+    if (mounted !== undefined && (await loopDevicesOf(this.file)).includes(mounted.source)) return mounted;
+    if (mounted !== undefined) await detach(this.mountPoint);
     await this.#fillHoles(this.file);
     const device = await this.#mount();
     // From now on it goes with its last mount, also when no agent runs.
@@ -61,9 +63,13 @@ export class Image {
         () => undefined,
         (error: unknown) => error ?? 'failed',
       );
-      const isOurs = (await loopDevicesOf(this.file)).includes(device);
+      let isOurs = false;
+      try {
+        isOurs = (await loopDevicesOf(this.file)).includes(device);
+      } finally {
+        if (failure === undefined && !isOurs) await detach(this.mountPoint);
+      }
       if (failure === undefined && isOurs) return device;
-      if (failure === undefined) await detach(this.mountPoint);
       if (isOurs || attempt === MOUNT_TRIES)
         throw failure ?? new Error(`${device} was taken by another file before it was mounted`);
       await pause(50 * attempt);

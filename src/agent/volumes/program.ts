@@ -81,20 +81,22 @@ async function pathOf(program: Program): Promise<string> {
 
 /**
  * Runs to its end, never through a shell: arguments are ours or ids that were checked. Output is what it printed. `input`: what it
- * reads, of any length; an argument may have 128 KiB.
+ * reads, of any length; an argument may have 128 KiB. `signal` kills it.
  */
 export async function run(
   program: Program,
   args: readonly string[],
   timeoutMs = DEFAULT_TIMEOUT_MS,
   input?: string,
+  signal?: AbortSignal,
 ): Promise<string> {
   const path = await pathOf(program);
+  signal?.throwIfAborted();
   return await new Promise((resolve, reject) => {
     const child = execFile(
       path,
       [...args],
-      { timeout: timeoutMs, killSignal: 'SIGKILL', maxBuffer: MAX_OUTPUT_BYTES, env: ENVIRONMENT },
+      { timeout: timeoutMs, killSignal: 'SIGKILL', maxBuffer: MAX_OUTPUT_BYTES, env: ENVIRONMENT, signal },
       (error, stdout, stderr) => {
         if (error === null) return resolve(stdout);
         const text = error.killed === true ? `no end in ${timeoutMs} ms` : stderr;

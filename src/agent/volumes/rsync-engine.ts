@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { chmod, mkdir, readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Log } from '../log.ts';
 import {
   divergedIn,
   numbered,
@@ -10,6 +11,7 @@ import {
   writeTakenAt,
 } from './copy-folder.ts';
 import { COPY } from './confinement.ts';
+import { Discards } from './discards.ts';
 import { commonImage, type Image, type Measurement, sync } from './image.ts';
 import { missingParts } from './missing.ts';
 import type { Mount } from './mounts.ts';
@@ -50,8 +52,10 @@ export class RsyncEngine implements VolumeEngine {
   readonly name = 'rsync';
   readonly leastIntervalMs = LEAST_INTERVAL_MS;
   readonly #receiving: Receiving;
+  readonly #discards: Discards;
 
-  constructor({ heldMs }: { readonly heldMs?: number } = {}) {
+  constructor({ heldMs, log }: { readonly heldMs?: number; readonly log?: Log } = {}) {
+    this.#discards = new Discards(log);
     this.#receiving = new Receiving({ program: 'rsync', trial: ['--version'], unfit: oldRsync, heldMs });
   }
 
@@ -69,11 +73,18 @@ export class RsyncEngine implements VolumeEngine {
     // Should the agent before this one have been killed while it was frozen.
     await run('fsfreeze', ['--unfreeze', image.mountPoint]).catch(() => {});
     await mkdir(join(image.mountPoint, 'copies'), { recursive: true, mode: 0o700 });
-    return new RsyncVolume(image, mount, folder, this.#receiving);
+    await this.#discards.resume(image.mountPoint);
+    return new RsyncVolume(image, mount, folder, this.#receiving, this.#discards);
   }
 
   async close({ folder }: VolumePlace): Promise<boolean> {
-    return await (await commonImage(folder, 0)).close();
+    const image = await commonImage(folder, 0);
+    this.#discards.end(image.mountPoint);
+    return await image.close();
+  }
+
+  end(): void {
+    this.#discards.end();
   }
 }
 
@@ -87,11 +98,13 @@ class RsyncVolume implements OpenVolume, SnapshotCopies {
   readonly #mirror: Mirror;
   readonly #folder: string;
   readonly #receiving: Receiving;
+  readonly #discards: Discards;
   #replay: { readonly stop: AbortController; readonly ended: Promise<void> } | undefined;
 
-  constructor(image: Image, mount: Mount, folder: string, receiving: Receiving) {
+  constructor(image: Image, mount: Mount, folder: string, receiving: Receiving, discards: Discards) {
     this.#folder = folder;
     this.#receiving = receiving;
+    this.#discards = discards;
     this.#image = image;
     this.mount = mount;
     this.image = image.file;
@@ -245,7 +258,7 @@ class RsyncVolume implements OpenVolume, SnapshotCopies {
   }
 
   async discard({ path }: Diverged): Promise<void> {
-    await remove(path);
+    await this.#discards.discard(path);
   }
 
   get #incoming(): string {

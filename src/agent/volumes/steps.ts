@@ -7,6 +7,7 @@ import type { DivergenceAges, KeptDivergence } from './divergence-ages.ts';
 import { fence } from './fence.ts';
 import { ShrinkRefusedError } from './image.ts';
 import type { Leases } from './leases.ts';
+import { mountAt } from './mounts.ts';
 import { type Hold, senderOf, type VolumeState, volumeOf } from './state.ts';
 import type { StepOf, VolumeStep } from './step.ts';
 import type { OpenVolume, SnapshotCopies, VolumeEngine, VolumePlace } from './volume-engine.ts';
@@ -232,7 +233,7 @@ const EXECUTORS: { readonly [Kind in VolumeStep['kind']]: Executor<Kind> } = {
 
   /** One that cannot be removed stays, and with it the volume works: it is tried again. */
   discard: async ({ divergences }, bench) => {
-    const { copies } = mountedVolume(bench);
+    const { copies, mount } = mountedVolume(bench);
     const { tools, place } = bench;
     const gone = new Set<string>();
     for (const one of divergences) {
@@ -244,6 +245,8 @@ const EXECUTORS: { readonly [Kind in VolumeStep['kind']]: Executor<Kind> } = {
         tools.log.info('a divergence was kept for its time and is removed', about);
       } catch (error) {
         tools.log.warn('a divergence could not be removed', { ...about, problem: messageOf(error) });
+        // It went with its lease: none of the others is there either.
+        if ((await mountAt(mount.mountPoint)) === undefined) break;
       }
     }
     return (now) => ({ ...now, diverged: now.diverged.filter(({ path }) => !gone.has(path)) });

@@ -39,6 +39,8 @@ export interface VolumeEngine {
   open(place: VolumePlace, sizeBytes: number): Promise<OpenVolume>;
   /** Unmounts and keeps the bytes. False: a container still has it. */
   close(place: VolumePlace): Promise<boolean>;
+  /** The agent ends, and with it what the engine does beside the lanes: it goes on after the next `open`. */
+  end?(): void;
 }
 
 export interface OpenVolume {
@@ -74,7 +76,10 @@ export interface SnapshotCopies {
   receive(copy: Copy, parent: CopyName | undefined, stream: AsyncIterable<Uint8Array>): Promise<void>;
   drop(copy: CopyName): Promise<void>;
   diverged(): Promise<readonly Diverged[]>;
-  /** Removes one of `diverged`: its bytes are nowhere else. */
+  /**
+   * Removes one of `diverged`: its bytes are nowhere else. Soon: what takes long is done later, under another name. Fails when it is not
+   * there.
+   */
   discard(diverged: Diverged): Promise<void>;
 }
 

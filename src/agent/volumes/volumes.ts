@@ -227,9 +227,14 @@ export class Volumes {
     const having = [...this.#kept.values()].filter((kept) => kept.divergences().length > 0);
     const rows = having.flatMap((kept) => kept.divergences());
     if (dryRun) return rows;
-    await Promise.all(having.map((kept) => kept.passed()));
+    const due = having.filter((kept) => kept.divergences().some(({ removed }) => removed));
+    await Promise.all(due.map((kept) => kept.passed()));
     const left = new Set(having.flatMap((kept) => kept.divergences().map(({ path }) => path)));
-    return rows.map((row) => ({ ...row, removed: !left.has(row.path) }));
+    return rows.map((row) => {
+      if (!left.has(row.path)) return { ...row, removed: true };
+      const failed = row.removed ? ", and it could not be removed: see the agent's log" : '';
+      return { ...row, removed: false, message: `${row.message}${failed}` };
+    });
   }
 
   observations(): readonly VolumeObservation[] {
@@ -293,5 +298,6 @@ export class Volumes {
     this.#preparations.end();
     this.#link?.end();
     await Promise.allSettled([...this.#kept.values()].map((kept) => kept.end()));
+    for (const engine of this.#options.engines) engine.end?.();
   }
 }
