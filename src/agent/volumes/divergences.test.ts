@@ -154,17 +154,19 @@ describe('a node that keeps divergences', () => {
 
   it('removes them after their time, each told once', async () => {
     const { volumes, onDiscarded, left } = await holding(2, 0);
+    await vi.waitFor(() => expect(onDiscarded).toHaveBeenCalledTimes(2));
     expect(left()).toEqual([]);
     expect(onDiscarded.mock.calls).toEqual([
       ['vol_1', { ...ONE, keptMs: 0 }],
       ['vol_1', { ...TWO, keptMs: 0 }],
     ]);
-    expect(volumes.observations()[0]?.diverged).toBeUndefined();
+    await vi.waitFor(() => expect(volumes.observations()[0]?.diverged).toBeUndefined());
     await volumes.end();
   });
 
   it('keeps them before that, also when it is asked to clean', async () => {
     const { volumes, left } = await holding(2, HOUR_MS);
+    await vi.waitFor(() => expect(volumes.observations()[0]?.diverged).toHaveLength(2));
     const rows = await volumes.discardDue(false);
     expect(rows.map(({ epoch, removed }) => [epoch, removed])).toEqual([
       [1, false],
