@@ -22,7 +22,7 @@ const lineWidth = (widths: readonly number[]): number =>
   widths.reduce((sum, width) => sum + width + GAP, -GAP);
 
 /** What a record says of itself, and the reason why somebody looks. */
-const SAYINGS: ReadonlySet<string | undefined> = new Set(['MESSAGE', 'WHY', 'REASON']);
+const SAYINGS: ReadonlySet<string | undefined> = new Set(['MESSAGE', 'WHY', 'REASON', 'NOTE']);
 
 /** Stands where columns are left out. */
 const LEFT_OUT = -1;

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
@@ -110,6 +110,28 @@ it('leaves nothing mounted that it could not compare, and takes nothing away tha
     expect(await sourceAt(folder)).toBe(mount.source);
   } finally {
     isUnknown = false;
+    expect(await engine.close({ id, folder })).toBe(true);
+  }
+});
+
+it.each([
+  ['deleted', (image: string) => rmSync(image)],
+  [
+    'replaced',
+    (image: string) => {
+      rmSync(image);
+      copyFileSync(other, image);
+    },
+  ],
+])('keeps what is mounted when its file was %s: the bytes are nowhere else', async (_case, change) => {
+  const engine = new BtrfsEngine();
+  const { id, folder } = place();
+  const { mount, image } = await engine.open({ id, folder }, SIZE);
+  try {
+    change(image);
+    await expect(engine.open({ id, folder }, SIZE)).rejects.toThrow(`${image} (deleted)`);
+    expect(await sourceAt(folder)).toBe(mount.source);
+  } finally {
     expect(await engine.close({ id, folder })).toBe(true);
   }
 });

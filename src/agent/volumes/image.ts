@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { commonFilesystem, type Filesystem } from './filesystem.ts';
 import { holdersOf } from './holders.ts';
-import { attachLoop, loopDevicesOf, releaseLoop } from './loop-device.ts';
+import { attachLoop, backingFileOf, loopDevicesOf, releaseLoop } from './loop-device.ts';
 import { detach, type Mount, mountAt, mountDevice } from './mounts.ts';
 import { run } from './program.ts';
 
@@ -37,11 +37,9 @@ export class Image {
   /** Made when it is not there, mounted when it is not: may be repeated after any crash. */
   async open(sizeBytes: number, label: string): Promise<Mount> {
     await mkdir(this.mountPoint, { recursive: true, mode: 0o700 });
-    if ((await this.bytes()) === undefined) await this.#make(sizeBytes, label);
     const mounted = await mountAt(this.mountPoint);
-    // An agent that was killed may have left another file's bytes here (`#mount`). When that cannot be told, what containers may use stays.
-    if (mounted !== undefined && (await loopDevicesOf(this.file)).includes(mounted.source)) return mounted;
-    if (mounted !== undefined) await detach(this.mountPoint);
+    if (mounted !== undefined && (await this.#isOwn(mounted))) return mounted;
+    if ((await this.bytes()) === undefined) await this.#make(sizeBytes, label);
     await this.#fillHoles(this.file);
     const device = await this.#mount();
     // From now on it goes with its last mount, also when no agent runs.
@@ -49,6 +47,22 @@ export class Image {
     const mount = await mountAt(this.mountPoint);
     if (mount === undefined) throw new Error(`${this.mountPoint} is not mounted`);
     return mount;
+  }
+
+  /**
+   * False: it was another file's, left by an agent that was killed (`#mount`), and is gone. What may be the only bytes of the volume stays: a mount
+   * that a container has, or whose file was deleted or replaced meanwhile.
+   */
+  async #isOwn(mounted: Mount): Promise<boolean> {
+    const isThere = (await this.bytes()) !== undefined;
+    if (isThere && (await loopDevicesOf(this.file)).includes(mounted.source)) return true;
+    const shown = (await backingFileOf(mounted.source)) ?? mounted.source;
+    if (!isThere || shown.endsWith(' (deleted)') || (await holdersOf(mounted)).length > 0)
+      throw new Error(
+        `${this.mountPoint} shows ${shown} and not ${this.file}, which is ${isThere ? 'another file' : 'gone'}: save what is there, then unmount it`,
+      );
+    await detach(this.mountPoint);
+    return false;
   }
 
   /**

@@ -1,4 +1,4 @@
-import { access, writeFile } from 'node:fs/promises';
+import { access, readFile, writeFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { ProgramError, run } from './program.ts';
@@ -10,6 +10,15 @@ const LOOP_MAJOR = 7;
 export async function loopDevicesOf(image: string): Promise<readonly string[]> {
   const printed = await run('losetup', ['--noheadings', '--output', 'NAME', '--associated', image]);
   return printed.split('\n').flatMap((line) => (line.trim() === '' ? [] : [line.trim()]));
+}
+
+/** As the kernel names it, with ` (deleted)` behind one that is; undefined: the device shows no file. */
+export async function backingFileOf(device: string): Promise<string | undefined> {
+  const path = `/sys/block/${basename(device)}/loop/backing_file`;
+  return await readFile(path, 'utf8').then(
+    (text) => text.trimEnd(),
+    () => undefined,
+  );
 }
 
 export async function attachLoop(image: string): Promise<string> {

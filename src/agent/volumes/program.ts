@@ -99,7 +99,7 @@ export async function run(
       { timeout: timeoutMs, killSignal: 'SIGKILL', maxBuffer: MAX_OUTPUT_BYTES, env: ENVIRONMENT, signal },
       (error, stdout, stderr) => {
         if (error === null) return resolve(stdout);
-        const text = error.killed === true ? `no end in ${timeoutMs} ms` : stderr;
+        const text = error.killed === true && timeoutMs > 0 ? `no end in ${timeoutMs} ms` : stderr;
         reject(new ProgramError(program, typeof error.code === 'number' ? error.code : undefined, text));
       },
     );

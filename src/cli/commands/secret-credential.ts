@@ -63,7 +63,7 @@ async function askForPhase(session: Session, client: Client, rotation: RotationO
       step.note(hook);
     } catch (error) {
       if (!isBehind(error) || performance.now() - began >= Math.min(timeoutMs, ROLLOUT_MS)) {
-        if (error instanceof Refused) step.fail(`${phase} is refused`);
+        step.fail(error instanceof Refused ? `${phase} is refused` : `${phase} was not accepted`);
         throw error;
       }
       step.note('Waiting: the rollout of the phase before is not complete');

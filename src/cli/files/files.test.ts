@@ -133,6 +133,7 @@ describe('a remote path', () => {
     ['web/web-03ws8jag:/x', { name: 'web', instance: 'web-03ws8jag', path: '/x' }],
     ['./web:/x', undefined],
     ['./web/data:1', undefined],
+    ['logs/today:1', undefined],
     ['/tmp/a:b', undefined],
     ['file', undefined],
   ])('%s', (text, found) => {

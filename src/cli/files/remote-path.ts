@@ -11,5 +11,8 @@ const REMOTE = /^([a-z0-9][a-z0-9_-]{0,127})(?:\/([a-z0-9][a-z0-9_-]{3,127}))?:(
 export function remotePath(text: string): RemotePath | undefined {
   const [, name, instance, path] = REMOTE.exec(text) ?? [];
   if (name === undefined || path === undefined) return undefined;
+  // An id, or a name that begins with that of the workload: `logs/today:1` is of this machine.
+  if (instance !== undefined && !instance.startsWith('ins_') && !instance.startsWith(`${name}-`))
+    return undefined;
   return { name, instance, path: path.startsWith('/') ? path : `/${path}` };
 }
