@@ -447,8 +447,8 @@ describe('a deployment in the dashboard', () => {
     const row = (node: string) => page.getByRole('row', { name: new RegExp(node) });
     await row('berlin-1').waitFor();
     expect(await page.getByRole('columnheader').count()).toBeGreaterThan(12);
-    expect(await row('paris-1').innerText()).toMatch(/refuses\s+needs DE\s+has FR/);
-    expect(await row('berlin-1').innerText()).toMatch(/needs disk=hdd\s+has disk=ssd/);
+    expect(await row('paris-1').innerText()).toMatch(/refuses\s+needs: DE\s+has: FR/);
+    expect(await row('berlin-1').innerText()).toMatch(/needs: disk=hdd\s+has: disk=ssd/);
     expect(await row('berlin-1').innerText()).toContain('does not fit');
   });
 });

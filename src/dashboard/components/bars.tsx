@@ -44,9 +44,6 @@ export function Bars({
     <figure className="m-0">
       <Legend series={series} />
       <div role="img" aria-label={summary} className="relative">
-        <span aria-hidden="true" className="absolute top-0 left-0 text-2xs text-muted">
-          {highest}
-        </span>
         <svg
           viewBox={`0 0 ${Math.max(1, times.length)} 100`}
           preserveAspectRatio="none"
@@ -72,12 +69,19 @@ export function Bars({
             });
           })}
         </svg>
-        <div aria-hidden="true" className="flex justify-between pt-1 text-2xs text-muted">
-          {times
-            .filter((_, at) => at % LABELLED === 0 || at === times.length - 1)
-            .map((time) => (
-              <span key={time}>{clock(time)}</span>
-            ))}
+        <span aria-hidden="true" className="absolute inset-x-0 top-0 h-38 text-2xs text-muted">
+          <span className="absolute left-0 border-t pr-1" style={{ top: `${100 - 100 / TOP}%` }}>
+            {highest}
+          </span>
+        </span>
+        <div aria-hidden="true" className="relative h-5 pt-1 text-2xs text-muted">
+          {times.map((time, at) =>
+            at % LABELLED === 0 ? (
+              <span key={time} className="absolute" style={{ left: `${(100 * at) / times.length}%` }}>
+                {clock(time)}
+              </span>
+            ) : null,
+          )}
         </div>
       </div>
     </figure>

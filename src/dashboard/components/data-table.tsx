@@ -145,7 +145,7 @@ export function DataTable<Row>({
                   ) : (
                     <button
                       type="button"
-                      className={`inline-flex items-center gap-1 hover:text-ink ${column.align === 'right' ? 'flex-row-reverse' : ''}`}
+                      className={`inline-flex items-center gap-1 hover:text-ink ${column.align === 'right' ? 'flex-row-reverse' : 'text-left'}`}
                       onClick={() => setSorting({ column: at, isDown: isSorted ? !sorting.isDown : false })}
                     >
                       {column.title}

@@ -110,7 +110,7 @@ function HealthCheck({ part }: { readonly part: FormPart }) {
           label="Restart after"
           {...text('healthCheck.restartAfter')}
           placeholder="3 intervals"
-          hint="Unhealthy for so long; never"
+          hint="How long it may be unhealthy, or: never"
         />
       </div>
     </>

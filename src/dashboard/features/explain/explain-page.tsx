@@ -36,11 +36,11 @@ function OutcomeCell({ outcome }: { readonly outcome: Outcome }) {
         {passed ? 'passes' : 'refuses'}
       </span>
       <span className={`mt-0.5 block ${passed ? 'text-muted' : ''}`}>
-        <span className="text-faint">needs </span>
+        <span className="text-faint">needs: </span>
         {required}
       </span>
       <span className={`block ${passed ? 'text-muted' : ''}`}>
-        <span className="text-faint">has </span>
+        <span className="text-faint">has: </span>
         {reported}
       </span>
     </td>

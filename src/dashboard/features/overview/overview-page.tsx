@@ -13,6 +13,7 @@ import { PendingPage } from '../../components/pending-page.tsx';
 import { QuotaMeters } from '../../components/quota-meters.tsx';
 import { TimeAgo, useNow } from '../../components/time-ago.tsx';
 import { bytes, cores, count } from '../../lib/format.ts';
+import { isFailure } from '../../lib/event-kind.ts';
 import { shortIds } from '../../lib/short-ids.ts';
 import type { Deployment, Event, Node } from '../../lib/records.ts';
 import { useDeployments } from '../deployments/deployment-queries.ts';
@@ -214,13 +215,15 @@ function RecentEvents({ events }: { readonly events: readonly Event[] }) {
       {events
         .slice(-MAX_SHOWN)
         .reverse()
-        .map(({ id, at, kind, message }) => (
+        .map(({ id, at, kind, subject, message }) => (
           <li key={id} className="flex gap-3 border-b px-4 py-2 text-xs last:border-b-0">
             <span className="w-20 shrink-0 text-muted">
               <TimeAgo time={at} />
             </span>
             <span className="min-w-0 flex-1">
-              <span className="font-medium">{kind}</span>
+              <span className={`font-medium ${isFailure(kind) ? 'text-bad' : ''}`}>{kind}</span>
+              {/* What happens to an instance says of which deployment it is. */}
+              {subject.kind === 'Instance' ? null : <span className="pl-2">{shortIds(subject.name)}</span>}
               <span className="block truncate text-muted" title={message}>
                 {shortIds(message)}
               </span>

@@ -128,7 +128,7 @@ function Detail({ webhook }: { readonly webhook: Webhook }) {
                 </span>
               ),
             ],
-            ['Tried', attempts === 0 ? undefined : `${attempts} times, the oldest that is pending`],
+            ['Tried', attempts === 0 ? undefined : `${attempts} times (the oldest event that waits)`],
             ['Next attempt', nextAttemptAt === undefined ? undefined : dateTime(nextAttemptAt)],
             [
               'Dead letters',
