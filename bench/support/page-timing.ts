@@ -1,3 +1,4 @@
+import { countOwnBytes } from '../../test/support/harness/browser.ts';
 import type { BrowserContext, Page } from 'playwright-core';
 
 /** One thing that a person does: the input, and when what it asked for is on the screen. */
@@ -80,18 +81,7 @@ export interface Load {
 /** A first visit: nothing of it is cached. Ends when the page is drawn, its chart too. */
 export async function firstLoad(context: BrowserContext, url: string): Promise<Load> {
   const page = await context.newPage();
-  const client = await context.newCDPSession(page);
-  await client.send('Network.enable');
-  await client.send('Network.setCacheDisabled', { cacheDisabled: true });
-  const ours = new Set<string>();
-  let bytes = 0;
-  client.on('Network.responseReceived', ({ requestId, response }) => {
-    const { pathname } = new URL(response.url);
-    if (pathname === '/' || pathname.startsWith('/assets/')) ours.add(requestId);
-  });
-  client.on('Network.loadingFinished', ({ requestId, encodedDataLength }) => {
-    if (ours.has(requestId)) bytes += encodedDataLength;
-  });
+  const bytes = await countOwnBytes(page);
   await page.goto(url);
   await page.getByRole('heading', { name: 'Overview' }).waitFor();
   await page.getByRole('img', { name: /events? in the last/ }).waitFor();
@@ -100,7 +90,7 @@ export async function firstLoad(context: BrowserContext, url: string): Promise<L
     "performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? -1",
   );
   await page.close();
-  return { bytes, paintedMs };
+  return { bytes: bytes(), paintedMs };
 }
 
 /** From the start of the navigation, as the page itself counts it. */

@@ -1,9 +1,7 @@
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { messageOf } from '../../core/model/values.ts';
 import { fields, list, nonEmpty, number } from '../engine/fields.ts';
+import { KeptFields } from '../kept-fields.ts';
 import type { Log } from '../log.ts';
-import { writeWhole } from '../whole-file.ts';
 
 /** A use that is no newer is not worth a write. */
 const USED_STEP_MS = 60 * 60_000;
@@ -21,19 +19,16 @@ export interface PulledImage {
  * what a killed agent pulled and did not write down stays on the machine.
  */
 export class PulledImages {
-  readonly #path: string;
-  readonly #log: Log;
+  readonly #file: KeptFields;
   readonly #byReference = new Map<string, PulledImage>();
-  #writing: Promise<void> = Promise.resolve();
 
   constructor(dataDir: string, log: Log) {
-    this.#path = join(dataDir, 'images.json');
-    this.#log = log;
+    this.#file = new KeptFields(join(dataDir, 'images.json'), 'which images were pulled', log);
   }
 
+  /** Damaged: none of them is known to be ours. */
   async load(): Promise<void> {
-    const text = await readFile(this.#path, 'utf8').catch(() => '{}');
-    for (const one of list(parsed(text)['images'])) {
+    for (const one of list((await this.#file.read())['images'])) {
       const stored = fields(one);
       const [reference, id] = [nonEmpty(stored['reference']), nonEmpty(stored['id'])];
       if (reference === undefined || id === undefined) continue;
@@ -68,21 +63,6 @@ export class PulledImages {
   }
 
   async #write(): Promise<void> {
-    this.#writing = this.#writing.then(() =>
-      writeWhole(this.#path, `${JSON.stringify({ images: [...this.#byReference.values()] })}\n`).catch(
-        (error: unknown) =>
-          this.#log.warn('which images were pulled could not be saved', { reason: messageOf(error) }),
-      ),
-    );
-    await this.#writing;
-  }
-}
-
-/** Damaged: none of them is known to be ours. */
-function parsed(text: string): Readonly<Record<string, unknown>> {
-  try {
-    return fields(JSON.parse(text));
-  } catch {
-    return {};
+    await this.#file.write({ images: [...this.#byReference.values()] });
   }
 }

@@ -1,9 +1,7 @@
-import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { messageOf } from '../../core/model/values.ts';
-import { fields, number } from '../engine/fields.ts';
+import { number } from '../engine/fields.ts';
+import { KeptFields } from '../kept-fields.ts';
 import type { Log } from '../log.ts';
-import { writeWhole } from '../whole-file.ts';
 import type { Diverged } from './volume-engine.ts';
 
 /** Less than this is lost of its age when the agent ends. */
@@ -20,18 +18,15 @@ export interface KeptDivergence extends Diverged {
  * clock that is set must not end the time of bytes that nobody else has.
  */
 export class DivergenceAges {
-  readonly #path: string;
-  readonly #log: Log;
+  readonly #file: KeptFields;
   readonly #nowMs: () => number;
   readonly #ages = new Map<string, number>();
   #loading: Promise<void> | undefined;
   #lookedMs: number | undefined;
   #writtenMs = -Infinity;
-  #writing: Promise<void> = Promise.resolve();
 
   constructor(folder: string, log: Log, nowMs = () => performance.now()) {
-    this.#path = join(folder, FILE);
-    this.#log = log;
+    this.#file = new KeptFields(join(folder, FILE), 'how long divergences were kept', log);
     this.#nowMs = nowMs;
   }
 
@@ -57,8 +52,7 @@ export class DivergenceAges {
 
   /** Damaged or of somebody else: kept from now on. */
   async #load(): Promise<void> {
-    const text = await readFile(this.#path, 'utf8').catch(() => '{}');
-    for (const [name, kept] of Object.entries(parsed(text))) {
+    for (const [name, kept] of Object.entries(await this.#file.read())) {
       const keptMs = number(kept);
       if (keptMs !== undefined && keptMs >= 0) this.#ages.set(name, keptMs);
     }
@@ -66,20 +60,6 @@ export class DivergenceAges {
 
   async #write(nowMs: number): Promise<void> {
     this.#writtenMs = nowMs;
-    const text = `${JSON.stringify(Object.fromEntries(this.#ages))}\n`;
-    this.#writing = this.#writing.then(() =>
-      writeWhole(this.#path, text).catch((error: unknown) =>
-        this.#log.warn('how long divergences were kept could not be saved', { reason: messageOf(error) }),
-      ),
-    );
-    await this.#writing;
-  }
-}
-
-function parsed(text: string): Readonly<Record<string, unknown>> {
-  try {
-    return fields(JSON.parse(text));
-  } catch {
-    return {};
+    await this.#file.write(Object.fromEntries(this.#ages));
   }
 }

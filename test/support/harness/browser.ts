@@ -135,3 +135,20 @@ export function isTooWide(page: Page): Promise<boolean> {
     "[document.documentElement, document.querySelector('#content')].some((at) => at !== null && at.scrollWidth > at.clientWidth)",
   );
 }
+
+/** What the dashboard's own files took, as they came over the network; nothing of it is cached from now on. */
+export async function countOwnBytes(page: Page): Promise<() => number> {
+  const client = await page.context().newCDPSession(page);
+  await client.send('Network.enable');
+  await client.send('Network.setCacheDisabled', { cacheDisabled: true });
+  const ours = new Set<string>();
+  let bytes = 0;
+  client.on('Network.responseReceived', ({ requestId, response }) => {
+    const { pathname } = new URL(response.url);
+    if (pathname === '/' || pathname.startsWith('/assets/')) ours.add(requestId);
+  });
+  client.on('Network.loadingFinished', ({ requestId, encodedDataLength }) => {
+    if (ours.has(requestId)) bytes += encodedDataLength;
+  });
+  return () => bytes;
+}
