@@ -25,6 +25,8 @@ const queries = new QueryClient({
   },
 });
 const router = createDashboardRouter();
+// The code of the page comes while the control plane is asked who this is.
+void router.load();
 
 const root = document.getElementById('root');
 if (root === null) throw new Error('the page has no place for the application');

@@ -1,8 +1,11 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useApi, useSession } from '../../app/session.tsx';
-import type { Deployment, Failure, InstanceDetail } from '../../lib/records.ts';
+import type { Failure, InstanceDetail } from '../../lib/records.ts';
 
-/** All deployments of the tenant; those that have come so far are shown while the rest is read. */
+/** More than a screen shows; soon there. */
+const FIRST_ROWS = 100;
+
+/** All deployments of the tenant; the first of them are shown while the rest is read. */
 export function useDeployments() {
   const api = useApi();
   const { tenant } = useSession();
@@ -11,13 +14,13 @@ export function useDeployments() {
   return useQuery({
     queryKey,
     queryFn: async ({ signal }) => {
-      let rows: readonly Deployment[] = [];
-      for await (const page of api.pages('GET /api/v1/deployments', { signal })) {
-        if (rows.length > 0 && queries.getQueryData(queryKey) === undefined)
-          queries.setQueryData(queryKey, rows);
-        rows = [...rows, ...page];
-      }
-      return rows;
+      const isFirst = queries.getQueryData(queryKey) === undefined;
+      const first = isFirst
+        ? await api.call('GET /api/v1/deployments', { query: { limit: FIRST_ROWS }, signal })
+        : [];
+      if (isFirst && first.length < FIRST_ROWS) return first;
+      if (isFirst) queries.setQueryData(queryKey, first);
+      return api.list('GET /api/v1/deployments', { signal });
     },
     // Long lists are kept up to date by events; reading them whole is for what those do not tell.
     refetchInterval: ({ state }) => ((state.data?.length ?? 0) > 500 ? 120_000 : 20_000),
@@ -38,10 +41,7 @@ export function useDeployment(name: string) {
   });
 }
 
-export function useInstances(
-  name: string,
-  { everyMs = 5000, enabled = true }: { readonly everyMs?: number; readonly enabled?: boolean } = {},
-) {
+export function useInstances(name: string, { everyMs = 5000 }: { readonly everyMs?: number } = {}) {
   const api = useApi();
   const { tenant } = useSession();
   return useQuery({
@@ -49,7 +49,6 @@ export function useInstances(
     queryFn: ({ signal }) =>
       api.list('GET /api/v1/deployments/{name}/instances', { params: { name }, signal }),
     refetchInterval: everyMs,
-    enabled,
   });
 }
 

@@ -6,14 +6,18 @@ import { useInstances } from './deployment-queries.ts';
 const SETTLED_MS = 400;
 const EVERY_MS = 15_000;
 
-/** What the instances of a deployment use together, as their agents measured it last. */
 export function UsageCell({ name }: { readonly name: string }) {
   const [isSettled, setSettled] = useState(false);
   useEffect(() => {
     const timer = setTimeout(() => setSettled(true), SETTLED_MS);
     return () => clearTimeout(timer);
   }, []);
-  const { data = [] } = useInstances(name, { everyMs: EVERY_MS, enabled: isSettled });
+  return isSettled ? <Usage name={name} /> : null;
+}
+
+/** What the instances of a deployment use together, as their agents measured it last. */
+function Usage({ name }: { readonly name: string }) {
+  const { data = [] } = useInstances(name, { everyMs: EVERY_MS });
   const measured = data.flatMap(({ usage }) => usage ?? []);
   if (measured.length === 0) return null;
   const total = (of: (one: (typeof measured)[number]) => number) =>
