@@ -36,7 +36,7 @@ export function normal(line: string): string {
 const ANY = '…';
 /** What a wait says meanwhile, where no terminal shows it as one moving line: as many lines as there was time for. */
 const MEANWHILE =
-  /^ {2}(?:[a-z0-9-]+-[0-9a-z]{8} on [\w.-]+: |canary of .*healthy(?:;|$)|[a-z0-9/-]+(?: healthy)?: (?:(?:Pending|Waiting|Retrying|Progressing|Running|Degraded|Stopped): |not looked at |pending on |starting on |starts on |runs on |attempt \d+ ))/;
+  /^ {2}(?:[a-z0-9-]+-[0-9a-z]{8} on [\w.-]+: |canary of .*healthy(?:;|$)|[a-z0-9/-]+(?: healthy)?: (?:(?:Pending|Waiting|Retrying|Progressing|Running|Degraded|Stopped): |not (?:looked at|reconciled) |pending on |starting on |starts on |runs on |attempt \d+ ))/;
 
 /** As it is written into a page: without what was said meanwhile, and without tokens. */
 export function printable(lines: readonly string[]): readonly string[] {
