@@ -263,7 +263,7 @@ function docker(...args: readonly string[]): string {
   }).trim();
 }
 
-describe('the image of the control plane', () => {
+describe.runIf(LONG_TIER)('the image of the control plane', () => {
   const run = async (): Promise<{ readonly id: string; readonly url: string }> => {
     const id = docker(
       'run',

@@ -79,8 +79,16 @@ async function followBare(name: string, page: Page): Promise<void> {
  * that need images of programs, what is about credentials, and what has machines of its own. The rest has every other page, a new one too.
  */
 const BESIDE: readonly string[] = ['containers.md', 'first-ten-minutes.md', 'secrets.md'];
-/** In the long tier: `test/system/rotation-postgres.test.ts` does what it says in every run. */
-const LONG_PAGES: readonly string[] = ['rotate-postgresql.md'];
+/**
+ * In the long tier: what they say is done in every run by `test/system/rotation-postgres.test.ts`, `test/system/recovery.test.ts` and
+ * `test/suites/recovery-etcd.test.ts`.
+ */
+const LONG_PAGES: readonly string[] = [
+  'lost-token.md',
+  'moving-to-etcd.md',
+  'recovery.md',
+  'rotate-postgresql.md',
+];
 
 type Part = 'beside' | 'rest';
 
