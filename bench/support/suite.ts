@@ -342,7 +342,38 @@ export const BENCHES: readonly Bench[] = [
       },
     ],
   },
-  { name: 'volumes', args: [], quickArgs: [], minutes: 4, bars: [] },
+  {
+    name: 'volumes',
+    args: [],
+    quickArgs: [],
+    minutes: 4,
+    bars: [
+      {
+        what: 'write and fsync of a large file on a replicated volume, of the bare disk',
+        bar: '≥ 0.85',
+        read: first(/^write .* ratio ([\d.]+),/m),
+        isMet: atLeast(0.85),
+      },
+      {
+        what: 'fsync of a small append on it, p50, over that on the bare disk',
+        bar: '≤ 2',
+        read: first(/^fsync p50 .* ratio ([\d.]+),/m),
+        isMet: atMost(2),
+      },
+      {
+        what: 'the same, over that on the same file system without copies',
+        bar: '≤ 1.2',
+        read: first(/^fsync p50 .* without copies ([\d.]+)$/m),
+        isMet: atMost(1.2),
+      },
+      {
+        what: 'the same append, p99, over that on the bare disk',
+        bar: '≤ 6',
+        read: first(/^fsync p99 .* ratio ([\d.]+),/m),
+        isMet: atMost(6),
+      },
+    ],
+  },
   {
     name: 'agents',
     args: ['10000', '30'],
