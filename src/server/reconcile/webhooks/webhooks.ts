@@ -3,13 +3,11 @@ import type { TenantId } from '../../../core/model/ids.ts';
 import {
   type DeadLetter,
   HOLD_DAYS,
-  type JournalPosition,
   type WebhookDelivery,
   type WebhookRecord,
 } from '../../../core/model/webhook.ts';
 import {
   isGivenUp,
-  isWanted,
   judge,
   type Outcome,
   type PostEvent,
@@ -20,11 +18,12 @@ import { lowestAt } from '../../ids.ts';
 import type { Stored } from '../../store/collection.ts';
 import { idOf, prefixOf, segmentsOf } from '../../store/record-ids.ts';
 import type { TenantStore } from '../../store/store.ts';
-import type { Transaction } from '../../store/transaction.ts';
 import type { ViewChange } from '../../store/view.ts';
 import type { ControllerDeps } from '../controller.ts';
 import { KeyedState, Reconciler, type ReconcileRequest } from '../reconciler.ts';
-import { Backlog, isBefore, type JournalEvent } from './backlog.ts';
+import { isBefore, type JournalEvent } from './backlog.ts';
+import { DeliveryRecords } from './delivery-records.ts';
+import { type Hook, type Lane, laneOf } from './hook.ts';
 import { JournalWatches } from './journal-watches.ts';
 import {
   deadLetterBytes,
@@ -55,59 +54,17 @@ const EXPIRY_MS = 600_000;
 /** Attempts of one event after which it is said. */
 const FAILING_AFTER = 5;
 const DEAD_AT_ONCE = 40;
-const COMMIT_TRIES = 5;
 /** Longer than this no wait can have been. */
 const MAX_WAIT_MS = 3_600_000;
 
-/** One webhook as this process sends for it. */
-interface Lane {
-  readonly webhook: string;
-  readonly filter: string;
-  readonly backlog: Backlog;
-  /** On the monotonic clock; before it nothing is sent. */
-  dueMs: number;
-  toldMs: number;
-  /** Of the webhook, when it was last looked at. */
-  revision: number;
-  /** An earlier process may have been told to wait. */
-  isResumed: boolean;
-  /** One at a time works on it. */
-  turn: Promise<void>;
-  /** Others that want their turn: sending makes way for them. */
-  waiting: number;
-  /** Under the filter of before everything up to here was done: a wider one sends nothing of the past. */
-  from: JournalPosition | undefined;
-}
-
-interface Hook {
-  readonly request: ReconcileRequest;
-  readonly tenant: TenantStore;
-  readonly stored: Stored<WebhookRecord>;
-  readonly lane: Lane;
-  readonly origin: string;
-}
-
 type Failed = Extract<Verdict, { readonly reason: string }>;
-/** What a webhook publishes about its own deliveries is not delivered by it. */
-const OWN_EVENTS: ReadonlySet<string> = new Set([
-  'webhook.failing',
-  'webhook.recovered',
-  'webhook.gone',
-  'webhook.dead_lettered',
-]);
-
-function wantsOf({ name, events }: WebhookRecord): (event: EventRecord) => boolean {
-  return (event) =>
-    isWanted(events, event) &&
-    !(event.subject.kind === 'Webhook' && event.subject.name === name && OWN_EVENTS.has(event.kind));
-}
-
 /**
  * Sends the events of a tenant to its webhooks, from the journal: in its order, at least once, one at a time for each webhook. Where a webhook is in
  * the journal is stored after the receiver has taken an event, so that a crash in between sends it again, with the same id.
  */
 export class WebhooksController extends Reconciler {
   readonly #sending: WebhookSending;
+  readonly #records: DeliveryRecords;
   readonly #lanes = new KeyedState<Lane>();
   readonly #watches = new JournalWatches({
     onEvents: (tenant, revision, events) => this.#arrived(tenant, revision, events),
@@ -122,6 +79,7 @@ export class WebhooksController extends Reconciler {
   constructor(deps: ControllerDeps, sending: WebhookSending) {
     super(deps, { name: 'webhooks', problem: 'sending to a webhook failed', concurrency: CONCURRENCY });
     this.#sending = sending;
+    this.#records = new DeliveryRecords(deps, (tenant, transaction) => this.commit(tenant, transaction));
   }
 
   protected take(change: ViewChange): void {
@@ -168,28 +126,11 @@ export class WebhooksController extends Reconciler {
   }
 
   #hookOf(request: ReconcileRequest, tenant: TenantStore, stored: Stored<WebhookRecord>): Hook {
-    const { id, events } = stored.record;
-    const filter = JSON.stringify(events);
     const madeAt = this.deps.store.getGlobal('tenants', request.tenantId)?.createRevision ?? 0;
     const origin = `${madeAt}.${stored.createRevision}`;
-    let lane = this.#lanes.get(request.key);
-    if (lane === undefined || lane.webhook !== id || lane.filter !== filter) {
-      const done = lane?.webhook === id ? lane.backlog.settled(origin, '') : undefined;
-      lane = {
-        webhook: id,
-        filter,
-        backlog: new Backlog(wantsOf(stored.record)),
-        dueMs: 0,
-        toldMs: Number.NEGATIVE_INFINITY,
-        revision: stored.modRevision,
-        isResumed: lane === undefined,
-        turn: lane?.turn ?? Promise.resolve(),
-        // Whoever waits for the one before has its turn first.
-        waiting: 0,
-        from: done && { ...done, revision: Math.min(done.revision + 1, stored.modRevision) },
-      };
-      this.#lanes.set(request.key, lane);
-    }
+    const before = this.#lanes.get(request.key);
+    const lane = laneOf(stored, origin, before);
+    if (lane !== before) this.#lanes.set(request.key, lane);
     // Written since: whatever was wrong may be mended.
     if (lane.revision !== stored.modRevision) lane.dueMs = 0;
     lane.revision = stored.modRevision;
@@ -207,7 +148,7 @@ export class WebhooksController extends Reconciler {
     if (this.#ending.signal.aborted || this.#lanes.get(request.key) !== lane) return;
     await this.#ready(hook);
     await this.#giveUp(hook, `not delivered within ${HOLD_DAYS} days`, (event) => this.#isTooOld(event));
-    const delivery = this.#delivery(hook);
+    const delivery = this.#records.of(hook);
     const isGone = delivery?.record.gone?.revision === stored.modRevision;
     if (stored.record.paused) return this.#hold(hook);
     if ((this.#underWay.get(request.tenantId) ?? 0) >= PER_TENANT) return this.again(request, BUSY_MS);
@@ -216,7 +157,7 @@ export class WebhooksController extends Reconciler {
       await this.#redeliver(hook, order.record);
       if (!this.#isCurrent(hook)) return this.again(request);
     }
-    if (isGone && this.#delivery(hook)?.record.gone !== undefined) return this.#hold(hook);
+    if (isGone && this.#records.of(hook)?.record.gone !== undefined) return this.#hold(hook);
     const waitMs = lane.dueMs - this.deps.clock.monotonicMs();
     if (waitMs > 0) return this.#hold(hook, waitMs);
     if (lane.backlog.first === undefined) return;
@@ -236,11 +177,11 @@ export class WebhooksController extends Reconciler {
     const { lane, request } = hook;
     const { pending } = lane.backlog;
     let nextMs = Math.min(waitMs, EXPIRY_MS);
-    if (pending !== this.#delivery(hook)?.record.pending) {
+    if (pending !== this.#records.of(hook)?.record.pending) {
       const nowMs = this.deps.clock.monotonicMs();
       if (nowMs - lane.toldMs >= TELL_MS) {
         lane.toldMs = nowMs;
-        await this.#store(hook, (delivery) => ({ ...delivery, pending }));
+        await this.#records.store(hook, (delivery) => ({ ...delivery, pending }));
       } else nextMs = Math.min(nextMs, lane.toldMs + TELL_MS - nowMs);
     }
     this.again(request, nextMs);
@@ -250,18 +191,18 @@ export class WebhooksController extends Reconciler {
   async #ready(hook: Hook): Promise<void> {
     const { tenant, stored, lane, origin } = hook;
     await this.#watches.open(tenant);
-    if (this.#delivery(hook) === undefined) {
+    if (this.#records.of(hook) === undefined) {
       // The event of its creation is the first one: it has the same revision.
       const position = {
         origin,
         revision: stored.createRevision,
         event: '',
       };
-      await this.#store(hook, () => ({ position, pending: 0, deadLetters: 0, dropped: 0 }));
+      await this.#records.store(hook, () => ({ position, pending: 0, deadLetters: 0, dropped: 0 }));
     }
     const { from: done } = lane;
     if (done !== undefined) {
-      const isStored = await this.#store(hook, (delivery) => {
+      const isStored = await this.#records.store(hook, (delivery) => {
         const { origin: at, revision, event } = delivery.position;
         return at === origin && revision < done.revision
           ? { ...delivery, position: { ...done, event } }
@@ -269,7 +210,7 @@ export class WebhooksController extends Reconciler {
       });
       if (isStored) lane.from = undefined;
     }
-    const delivery = this.#delivery(hook)?.record;
+    const delivery = this.#records.of(hook)?.record;
     if (delivery === undefined || lane.backlog.isRead) return;
     if (lane.isResumed && delivery.failing !== undefined) {
       const waitMs = Date.parse(delivery.failing.retryAt) - this.deps.clock.now().getTime();
@@ -290,40 +231,6 @@ export class WebhooksController extends Reconciler {
 
   #isTooOld({ record }: JournalEvent): boolean {
     return Date.parse(record.at) < this.deps.clock.now().getTime() - HOLD_MS;
-  }
-
-  #delivery({ tenant, stored: { record } }: Hook): Stored<WebhookDelivery> | undefined {
-    return tenant.get('webhook-deliveries', idOf('webhook-deliveries', record.name, record.id));
-  }
-
-  /** False: the webhook is gone, or another process sends by now. */
-  async #store(
-    hook: Hook,
-    change: (delivery: WebhookDelivery) => WebhookDelivery,
-    include: (transaction: Transaction, before: WebhookDelivery | undefined) => void = () => undefined,
-  ): Promise<boolean> {
-    const { tenant, request } = hook;
-    const { name, id } = hook.stored.record;
-    for (let tries = 0; tries < COMMIT_TRIES; tries += 1) {
-      const webhook = tenant.get('webhooks', request.id);
-      if (webhook?.record.id !== id || !this.deps.owns(request.tenantId)) return false;
-      const deliveryId = idOf('webhook-deliveries', name, id);
-      const before = tenant.get('webhook-deliveries', deliveryId);
-      const start = before?.record ?? {
-        position: { origin: hook.origin, revision: webhook.createRevision, event: '' },
-        pending: 0,
-        deadLetters: 0,
-        dropped: 0,
-      };
-      const transaction = tenant
-        .transaction()
-        .expect('webhooks', webhook.id, webhook)
-        .expect('webhook-deliveries', deliveryId, before)
-        .put('webhook-deliveries', deliveryId, change(start));
-      include(transaction, before?.record);
-      if (await this.commit(tenant, transaction)) return true;
-    }
-    return false;
   }
 
   /** Until one is not taken, or others are to have their turn. */
@@ -380,7 +287,7 @@ export class WebhooksController extends Reconciler {
   async #storeSuccess(hook: Hook, event: JournalEvent, code: number): Promise<void> {
     const { lane, origin } = hook;
     const at = this.deps.clock.now().toISOString();
-    await this.#store(
+    await this.#records.store(
       hook,
       ({ failing: _failing, gone: _gone, ...delivery }) => ({
         ...delivery,
@@ -390,19 +297,24 @@ export class WebhooksController extends Reconciler {
       }),
       (transaction, before) => {
         if ((before?.failing?.attempts ?? 0) >= FAILING_AFTER)
-          this.#tell(hook, transaction, 'webhook.recovered', `${hook.stored.record.name} takes events again`);
+          this.#records.tell(
+            hook,
+            transaction,
+            'webhook.recovered',
+            `${hook.stored.record.name} takes events again`,
+          );
       },
     );
     // In a store that was written anew the order of ids has served its turn.
     const settled = lane.backlog.settled(origin, event.id);
-    if (settled !== undefined && this.#delivery(hook)?.record.position.origin !== origin)
-      await this.#store(hook, (delivery) => ({ ...delivery, position: settled }));
+    if (settled !== undefined && this.#records.of(hook)?.record.position.origin !== origin)
+      await this.#records.store(hook, (delivery) => ({ ...delivery, position: settled }));
   }
 
   async #failed(hook: Hook, event: JournalEvent, verdict: Failed): Promise<void> {
     const { lane, stored, request } = hook;
     const now = this.deps.clock.now();
-    const known = this.#delivery(hook)?.record.failing;
+    const known = this.#records.of(hook)?.record.failing;
     const attempts = (known?.event === event.record.id ? known.attempts : 0) + 1;
     if (isGivenUp(verdict, attempts)) {
       const reason = `refused ${attempts} times: ${verdict.reason}`;
@@ -415,7 +327,7 @@ export class WebhooksController extends Reconciler {
     const at = now.toISOString();
     const { name } = stored.record;
     const isGone = verdict.isGone === true;
-    await this.#store(
+    await this.#records.store(
       hook,
       (delivery) => ({
         ...delivery,
@@ -431,14 +343,14 @@ export class WebhooksController extends Reconciler {
       }),
       (transaction) => {
         if (isGone)
-          this.#tell(
+          this.#records.tell(
             hook,
             transaction,
             'webhook.gone',
             `the receiver of ${name} answered 410: nothing is sent until the webhook is written again`,
           );
         else if (attempts === FAILING_AFTER)
-          this.#tell(
+          this.#records.tell(
             hook,
             transaction,
             'webhook.failing',
@@ -447,11 +359,6 @@ export class WebhooksController extends Reconciler {
       },
     );
     this.again(request, isGone ? EXPIRY_MS : delayMs);
-  }
-
-  #tell({ tenant, stored }: Hook, transaction: Transaction, kind: string, message: string): void {
-    const subject = { kind: 'Webhook', name: stored.record.name } as const;
-    this.deps.journal.event(transaction, tenant.tenantId, { kind, subject, message });
   }
 
   /** The first events that fit become dead letters. */
@@ -468,7 +375,7 @@ export class WebhooksController extends Reconciler {
       const events = lane.backlog.leading(fits).slice(0, DEAD_AT_ONCE);
       const end = events.at(-1);
       if (end === undefined) return;
-      const failing = this.#delivery(hook)?.record.failing;
+      const failing = this.#records.of(hook)?.record.failing;
       const deadAt = this.deps.clock.now().toISOString();
       const letters = events.map(({ record: event }) => ({
         event,
@@ -477,17 +384,17 @@ export class WebhooksController extends Reconciler {
         attempts: last.attempts ?? (failing?.event === event.id ? failing.attempts : 0),
         ...(last.code !== undefined && { code: last.code }),
       }));
-      const room = await roomForDeadLetters(tenant, stored.record, this.#delivery(hook)?.record, letters);
+      const room = await roomForDeadLetters(tenant, stored.record, this.#records.of(hook)?.record, letters);
       const withRoom = (delivery: WebhookDelivery): WebhookDelivery => ({
         ...delivery,
         ...room.kept,
         dropped: delivery.dropped + room.dropped,
       });
       if (!room.isEnough) {
-        if (await this.#store(hook, withRoom, room.include)) continue;
+        if (await this.#records.store(hook, withRoom, room.include)) continue;
         throw new Error(`room for the dead letters of webhook ${id} could not be made`);
       }
-      const isStored = await this.#store(
+      const isStored = await this.#records.store(
         hook,
         ({ failing: _failing, ...delivery }) => ({
           ...withRoom(delivery),
@@ -497,7 +404,7 @@ export class WebhooksController extends Reconciler {
         (transaction, before) => {
           room.include(transaction);
           if ((before?.deadLetters ?? 0) === 0)
-            this.#tell(
+            this.#records.tell(
               hook,
               transaction,
               'webhook.dead_lettered',
@@ -532,7 +439,7 @@ export class WebhooksController extends Reconciler {
       const event = letter.record.event.id;
       if (verdict.outcome !== 'delivered') {
         const failure = { at, event, reason: verdict.reason, ...codeOf(verdict) };
-        await this.#store(hook, (delivery) => ({
+        await this.#records.store(hook, (delivery) => ({
           ...delivery,
           redelivered: redeliver,
           lastFailure: failure,
@@ -540,7 +447,7 @@ export class WebhooksController extends Reconciler {
         return;
       }
       lane.dueMs = 0;
-      await this.#store(
+      await this.#records.store(
         hook,
         ({ gone: _gone, ...delivery }) => ({
           ...withoutLetter(delivery, letter.record),
@@ -549,7 +456,7 @@ export class WebhooksController extends Reconciler {
         (transaction) => transaction.deleteCold('webhook-dead-letters', letter.id),
       );
     }
-    await this.#store(hook, (delivery) => ({ ...delivery, redelivered: redeliver }));
+    await this.#records.store(hook, (delivery) => ({ ...delivery, redelivered: redeliver }));
   }
 
   /** The journal is about to lose these events: what was not sent of them is a dead letter first. */
