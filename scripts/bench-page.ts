@@ -3,7 +3,7 @@ import { cpus, release, totalmem } from 'node:os';
 import type { Bar, Bench } from '../bench/support/suite.ts';
 import { ROOT } from './run.ts';
 
-export interface Judged extends Pick<Bar, 'what' | 'bar'> {
+export interface Judged extends Pick<Bar, 'what' | 'bar' | 'limit'> {
   readonly value: number | undefined;
   readonly met: boolean;
 }
@@ -73,6 +73,13 @@ function section({ bench, args, seconds, failure, lines }: Result): readonly str
   ];
 }
 
+/** Of the bars that were missed. */
+function limits(bars: readonly Judged[]): readonly string[] {
+  const missed = bars.filter(({ met, value, limit }) => !met && value !== undefined && limit !== undefined);
+  if (missed.length === 0) return [];
+  return ['### What stands in the way', '', ...missed.map(({ what, limit }) => `- ${what}: ${limit}`), ''];
+}
+
 /** What became of every bar, on which machine, and what each benchmark said. */
 export function page(run: Run): string {
   const { quick, results } = run;
@@ -102,6 +109,7 @@ export function page(run: Run): string {
     '|---|---|---|---|---|',
     ...rows,
     '',
+    ...(quick ? [] : limits(bars)),
     ...results.flatMap(section),
   ].join('\n');
 }

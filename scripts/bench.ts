@@ -103,9 +103,9 @@ async function runBench(bench: Bench, place: string, leftMs: number): Promise<Re
   } finally {
     await cleanUp(folder);
   }
-  const bars = bench.bars.map(({ what, bar, read, isMet }) => {
+  const bars = bench.bars.map(({ read, isMet, ...shown }) => {
     const value = read(output);
-    return { what, bar, value, met: value !== undefined && isMet(value) };
+    return { ...shown, value, met: value !== undefined && isMet(value) };
   });
   for (const one of bars)
     process.stdout.write(`   ${verdict(one, quick)}: ${one.what}, ${figure(one)} (bar ${one.bar})\n`);

@@ -19,6 +19,8 @@ export interface Bar {
   /** Of everything it printed; undefined: it did not say. */
   readonly read: (output: string) => number | undefined;
   readonly isMet: (value: number) => boolean;
+  /** What stands in its way and how that is known; for the reader of a page on which it is missed. */
+  readonly limit?: string;
 }
 
 const number = (text: string | undefined): number | undefined =>

@@ -33,6 +33,13 @@ a file, instance and virtual address: 183.86 and 204.32 Mbit/s, ratio 1.11
 an instance that ended is in no node's answers after 0.92 s`,
     [0.96, 1.11, 0.92],
   ],
+  volumes: [
+    `engine btrfs
+write      bare 319 MiB/s, without copies 288 MiB/s, volume 277 MiB/s, ratio 0.87, of that without copies 0.96
+fsync p50  bare 1.42 ms, without copies 2.48 ms, volume 2.70 ms, ratio 1.90, of that without copies 1.09
+fsync p99  bare 24.80 ms, without copies 33.91 ms, volume 77.02 ms, ratio 3.11, of that without copies 2.27`,
+    [0.87, 1.9, 1.09, 3.11],
+  ],
   restart: [
     `100,000 deployments, 900,000 records of 315 MiB, file of 518 MiB
 start 1: ready in 3.72 s, first list answered after 4.48 s, 6.36 s of processor time, RSS 501 MiB
