@@ -56,6 +56,7 @@ const GROUPS: readonly (readonly [title: string, slugs: readonly string[]])[] = 
       'lost-token',
       'moving-to-etcd',
       'several-control-planes',
+      'cells',
       'sizing',
       'security',
       'terminal',

@@ -1,3 +1,4 @@
+import { CELL_NAME, CELL_NAME_FORM } from '../core/model/cell.ts';
 import { INGRESS_NAMESPACE } from '../core/model/ingress.ts';
 import { cidrText, overlap, parseCidr } from '../core/model/ipv4.ts';
 import type { NetworkPrefixes } from '../core/model/mesh.ts';
@@ -26,6 +27,12 @@ export function advertised(url: string | undefined): { readonly advertiseUrl?: s
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
     throw new ConfigError(`advertiseUrl must be a URL such as https://10.0.0.1:7600, not ${url}`);
   return { advertiseUrl: new URL(url).origin };
+}
+
+export function cellNamed(name: string | undefined): { readonly cell?: string } {
+  if (name === undefined) return {};
+  if (!CELL_NAME.test(name)) throw new ConfigError(`cell must be ${CELL_NAME_FORM}, not ${name}`);
+  return { cell: name };
 }
 
 export function memoryOf(path: string, text: string): number {

@@ -68,6 +68,13 @@ export const CONFIG_KEYS = [
       'URL at which the other control planes of the same etcd reach this one; absent: the address of the listener, or the host name when it listens on all.',
   },
   {
+    path: 'cell',
+    type: 'string',
+    flag: '--cell',
+    description:
+      'Name of this installation among several behind one router: a letter, then up to 7 letters and digits. Part of every token and session made from then on, so that the router knows the cell; the same on every control plane of one store.',
+  },
+  {
     path: 'nodeName',
     type: 'string',
     flag: '--node-name',

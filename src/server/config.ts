@@ -10,6 +10,7 @@ import type { ConfigPath, OptionalPath, Setting } from './config-keys.ts';
 import {
   parseListen,
   advertised,
+  cellNamed,
   memoryOf,
   oneOf,
   acceptedDefaults,
@@ -28,6 +29,8 @@ export interface Config {
   readonly baseUrl?: string;
   /** Where other control planes reach this one; absent: worked out from the listener. */
   readonly advertiseUrl?: string;
+  /** Of several installations behind one router. */
+  readonly cell?: string;
   readonly nodeName: string;
   readonly logLevel: string;
   readonly tls?: { readonly cert: string; readonly key: string; readonly next?: string };
@@ -141,6 +144,7 @@ export function loadConfig(args: readonly string[], environment: NodeJS.ProcessE
     port,
     ...present('baseUrl', 'baseUrl'),
     ...advertised(setting('advertiseUrl')),
+    ...cellNamed(setting('cell')),
     nodeName: setting('nodeName') ?? hostname().toLowerCase(),
     logLevel: oneOf('logLevel', setting('logLevel'), ['trace', 'debug', 'info', 'warn', 'error', 'silent']),
     ...(cert === undefined || key === undefined

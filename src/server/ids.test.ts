@@ -23,6 +23,13 @@ describe('ids', () => {
     );
   });
 
+  it('end in the name of the cell, those of tokens alone', () => {
+    const ids = createIds({ now: () => new Date(1000), monotonicMs: () => 0 }, 'eu1');
+    for (const kind of ['token', 'join'] as const)
+      expect(ids.next(kind)).toMatch(new RegExp(`^${kind === 'token' ? 'tok' : 'join'}_[0-9a-z]{26}eu1$`));
+    expect(ids.next('deployment')).toMatch(/^dep_[0-9a-z]{26}$/);
+  });
+
   it('sort by time, also between processes', () => {
     expect(idsAt([1000]).next('deployment') < idsAt([1001]).next('deployment')).toBe(true);
   });

@@ -50,9 +50,9 @@ function timeOf(id: string): number {
 /**
  * Typed ids that sort by the time they were made: the millisecond, 40 random bits drawn for it, and a counter that starts
  * at random. Within one millisecond, and when the clock steps back, only the counter moves, so that ids of one process
- * are strictly increasing.
+ * are strictly increasing. Those of tokens end in the name of the cell, where there is one.
  */
-export function createIds(clock: Clock): ProcessIds {
+export function createIds(clock: Clock, cell = ''): ProcessIds {
   let lastMs = 0;
   let lowestMs = 0;
   let stem = '';
@@ -76,7 +76,8 @@ export function createIds(clock: Clock): ProcessIds {
       } else {
         counter += 1;
       }
-      return newId(kind, `${stem}${encode(counter, COUNTER_CHARACTERS)}`);
+      const end = kind === 'token' || kind === 'join' ? cell : '';
+      return newId(kind, `${stem}${encode(counter, COUNTER_CHARACTERS)}${end}`);
     },
     lowest: (kind) => lowestAt(kind, clock.now().getTime()),
     follow: (id) => {

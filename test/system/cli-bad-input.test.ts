@@ -26,6 +26,7 @@ interface Row {
 
 const manifest = join(folder, 'web.yaml');
 const broken = join(folder, 'broken.yaml');
+const described = join(folder, 'cells.yaml');
 const format = (...words: readonly string[]): NonNullable<Row['wrong']> => [
   [...words, '-o', 'xml'],
   'unknown output format xml',
@@ -49,6 +50,11 @@ const ROWS: Readonly<Record<string, Row>> = {
     valid: ['--local', '--to', join(folder, 'debug.tar.gz')],
     local: true,
     wrong: [['--for', 'soon'], '--for soon: expected a duration', 2],
+  },
+  'cells haproxy': {
+    valid: ['-f', described],
+    local: true,
+    wrong: [['-f', manifest], 'name is not a known field', 2],
   },
   'server logs': { valid: [], wrong: [['--level', 'loud'], '--level loud: expected one of', 2] },
   run: {
@@ -320,6 +326,10 @@ const REMOTE = ROW_LIST.filter(({ row }) => row.local !== true);
 beforeAll(async () => {
   writeFileSync(manifest, `name: web\nimage: ${IMAGE}\n`);
   writeFileSync(broken, 'name: [unclosed\n');
+  writeFileSync(
+    described,
+    'listen: :443\nbaseUrl: https://berth.example.com\ncells: [{ name: eu1, servers: http://10.0.0.1 }]\n',
+  );
   await plane.start();
   token = await plane.token('platform', 'platform-admin');
 });

@@ -228,6 +228,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./tenant.ts')).tenant,
   },
   {
+    name: 'cells',
+    group: 'Run the platform',
+    summary: 'Put one address in front of several installations',
+    load: async () => (await import('./cells.ts')).cells,
+  },
+  {
     name: 'token',
     group: 'Run the platform',
     summary: 'Create and revoke access tokens',

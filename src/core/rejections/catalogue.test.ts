@@ -85,7 +85,8 @@ const FROZEN = {
     429: answers_unread rate_limited stream_limit_reached
     429/503: connection_limit_reached
     500: internal_error
-    503: agent_unreachable certificate_not_revoked exec_unavailable image_signature_unverifiable memory_low secrets_sealed secrets_store_forbidden
+    503/502: cell_unavailable
+    503: agent_unreachable cell_unknown certificate_not_revoked exec_unavailable image_signature_unverifiable memory_low secrets_sealed secrets_store_forbidden
       secrets_store_unavailable
       secrets_store_unusable store_unavailable
   `,

@@ -316,6 +316,29 @@ export const requestCodes = entries({
     corrected: 'GET /api/v1/deployments      over a connection that is open already',
     origin: 'extension',
   },
+  cell_unavailable: {
+    status: 503,
+    alsoStatus: 502,
+    field: 'cell',
+    title: 'The cell of this credential cannot be reached.',
+    cause:
+      'Several installations (cells) are behind one address, and a token or session belongs to one of them. Its control plane is away or starting; other cells, and containers of this one, are not affected. With status 503 nothing was sent to the cell. With 502 the connection ended before the answer: whether a write was stored is not known, and an `Idempotency-Key` makes repeating a POST safe.',
+    accepted: 'the same request later; Retry-After says when to try',
+    failing: 'POST /api/v1/deployments      while the control plane of the cell is stopped',
+    corrected: 'POST /api/v1/deployments      the unchanged body, after the cell is back',
+    origin: 'extension',
+  },
+  cell_unknown: {
+    status: 503,
+    field: 'Authorization',
+    title: 'The token names a cell that the router does not know.',
+    cause:
+      'A token made by a control plane with a `cell` ends its id with the name of that cell, by which the router in front of several cells chooses. The cell was removed from the description of the cells, was not added to it yet, or the token was altered. Add the cell to the file, run `berth cells haproxy` and reload the router; or take a token of a cell that exists.',
+    accepted: 'a token of a cell that the router knows',
+    failing: 'GET /api/v1/deployments      with a token of the cell eu3, which the router was not told of',
+    corrected: 'GET /api/v1/deployments      after eu3 was added to cells.yaml and the router was reloaded',
+    origin: 'extension',
+  },
   store_unavailable: {
     status: 503,
     field: 'store',

@@ -129,6 +129,11 @@ describe('the cookie', () => {
     expect(sessionIdOf(SETTINGS, `a=1; ${sessionCookie(SETTINGS, id).split(';', 1)[0] ?? ''}; b=2`)).toBe(id);
     expect(sessionIdOf(secure, sessionCookie(secure, id).split(';', 1)[0])).toBe(id);
   });
+  it('may name a cell', () => {
+    const ofCell = newSessionId('eu1');
+    expect(sessionIdOf(SETTINGS, `berth_session=${ofCell}`)).toBe(ofCell);
+    expect(sessionIdOf(SETTINGS, `berth_session=${ofCell}.eu2`)).toBeUndefined();
+  });
   it.each([
     ['absent', undefined],
     ['of another name', 'xberth_session=abc'],

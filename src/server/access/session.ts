@@ -10,6 +10,8 @@ import type { Principal } from './principal.ts';
 export interface SessionSettings {
   readonly idleMs: number;
   readonly lifetimeMs: number;
+  /** Where there are several: told by the ids of sessions. */
+  readonly cell?: string;
   /** The browser reaches the control plane by https only. */
   readonly secure: boolean;
 }
@@ -29,14 +31,15 @@ export function settingsFor(
 
 /** A use is written down when the last one on record is older than this part of the idle time. */
 const TOUCH_PARTS = 6;
-const ID = /^[A-Za-z0-9_-]{43}$/;
+const ID = /^[A-Za-z0-9_-]{43}(?:\.[a-z][a-z0-9]{0,7})?$/;
 
 function keyed(tokenKey: Buffer, purpose: string, id: string): Buffer {
   return createHmac('sha256', tokenKey).update(`${purpose}:${id}`).digest();
 }
 
-export function newSessionId(): string {
-  return randomBytes(32).toString('base64url');
+export function newSessionId(cell?: string): string {
+  const id = randomBytes(32).toString('base64url');
+  return cell === undefined ? id : `${id}.${cell}`;
 }
 
 export function sessionKey(tokenKey: Buffer, id: string): string {

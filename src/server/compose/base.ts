@@ -35,7 +35,7 @@ function limitsOf(config: Config): Limits {
 /** What everything else is built on: the store, who else has it, secrets, registries, the journal. */
 export async function composeBase(config: Config, log: Logger, readFile: (path: string) => string) {
   const clock = systemClock;
-  const ids = createIds(clock);
+  const ids = createIds(clock, config.cell);
   const tokenKey = readOrCreateKey(config.tokenKeyFile);
   const metrics = new Metrics();
   const committed = metrics.store();

@@ -18,6 +18,7 @@ import { apiRoutes } from '../api/routes/index.ts';
 import type { SystemQuestions } from '../api/routes/system.ts';
 import type { NodeName } from '../../core/model/ids.ts';
 import type { LogFeed } from '../../core/contract/log-feed.ts';
+import { optional } from '../../core/model/values.ts';
 import { composeDiagnostics } from './diagnostics.ts';
 import type { ApiOptions } from '../api/api-context.ts';
 import { routeUpgrade } from '../api/sockets.ts';
@@ -101,6 +102,7 @@ export function composeHttp(
   const shares = composeShares(base);
   const sessions = {
     ...config.sessions,
+    ...optional('cell', config.cell),
     secure: config.tls !== undefined || config.baseUrl?.startsWith('https:') === true,
   };
   const dashboard = createDashboard();

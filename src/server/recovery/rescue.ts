@@ -60,7 +60,7 @@ export async function rescue(config: Config, to = join(config.dataDir, 'rescue-t
       );
     await format.open(kv);
     const { tenantId } = decodeRecord<{ readonly tenantId: TenantId }>(platformKey, platform.value);
-    const ids = createIds(systemClock);
+    const ids = createIds(systemClock, config.cell);
     const id = tokenId(ids.next('token').replace('_', ''));
     const { token, secret } = mintToken('pat', id);
     const now = systemClock.now();

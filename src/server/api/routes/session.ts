@@ -1,6 +1,7 @@
 import { SESSION } from '../../../core/operations/session.ts';
 import { type Answer, exactly } from '../../../core/schema/shape.ts';
 import type { session, sessionEnded } from '../../../core/contract/answers/access.ts';
+import { optional } from '../../../core/model/values.ts';
 import { PERMISSIONS } from '../../../core/model/permission.ts';
 import { isRejection, reject } from '../../../core/rejections/reject.ts';
 import type { Rejection } from '../../../core/rejections/rejection.ts';
@@ -91,7 +92,7 @@ export function sessionRoutes(
       if (wait !== undefined) return tooManySignIns(settings.signInsPerMinute, wait);
       const { id, outcome, record } = await openSession(
         admission,
-        { tokenKey, lifetimeMs: settings.lifetimeMs },
+        { tokenKey, lifetimeMs: settings.lifetimeMs, ...optional('cell', settings.cell) },
         request.caller,
       );
       if (isRejection(outcome)) return outcome;

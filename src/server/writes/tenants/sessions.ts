@@ -16,6 +16,7 @@ import {
 export interface SessionOpening {
   readonly tokenKey: Buffer;
   readonly lifetimeMs: number;
+  readonly cell?: string;
 }
 
 /** Sessions are kept in memory by every control plane: one token must not fill it. */
@@ -41,10 +42,10 @@ const closed = acceptedOf<typeof SESSION.close>();
 /** A session under a fresh id, never one that the browser brought along. The id goes into the cookie and nowhere else. */
 export async function openSession(
   admission: Admission,
-  { tokenKey, lifetimeMs }: SessionOpening,
+  { tokenKey, lifetimeMs, cell }: SessionOpening,
   caller: Caller,
 ): Promise<{ readonly id: string; readonly outcome: Outcome<Silent>; readonly record?: SessionRecord }> {
-  const id = newSessionId();
+  const id = newSessionId(cell);
   const key = sessionKey(tokenKey, id);
   const principal = caller.principal;
   if (principal === undefined) throw new Error('a session is opened with a token');
