@@ -241,6 +241,7 @@ export const BENCHES: readonly Bench[] = [
       },
     ],
   },
+  { name: 'cells', args: ['5', '3'], quickArgs: ['1', '1'], minutes: 4, bars: [] },
   { name: 'planes', args: ['5', '64'], quickArgs: ['1', '16'], minutes: 3, bars: [] },
   {
     name: 'growth',
