@@ -19,12 +19,12 @@ const PARALLEL = 32;
 const AT_REST_MS = 3000;
 
 let lost = 0;
-let pings = 0;
+let signs = 0;
 let heartbeatMs = 0;
 
 async function connect(url: string, enrolled: Enrolled): Promise<void> {
   const { socket, welcome } = await openSession(url, enrolled);
-  socket.on('ping', () => (pings += 1));
+  socket.on('pong', () => (signs += 1));
   ({ heartbeatMs } = welcome);
   beatFor(socket, reportOf(welcome.epoch), () => heartbeatMs);
   socket.on('close', () => (lost += 1));
@@ -35,7 +35,7 @@ async function shareOfCore(pid: number): Promise<number> {
   await pause(6000);
   const from = cpuSeconds(pid);
   const begun = performance.now();
-  pings = 0;
+  signs = 0;
   await pause(seconds * 1000);
   return (cpuSeconds(pid) - from) / ((performance.now() - begun) / 1000);
 }
@@ -100,7 +100,7 @@ try {
     `RSS idle ${idleMiB.toFixed(0)} MiB, enrolled ${enrolledMiB.toFixed(0)} MiB, connected ${rssMiB(server.pid).toFixed(0)} MiB`,
   );
   console.log(
-    `CPU ${(spent * 100).toFixed(1)} % of one core over ${seconds} s; pings ${(pings / seconds).toFixed(0)}/s; sessions lost ${lost}`,
+    `CPU ${(spent * 100).toFixed(1)} % of one core over ${seconds} s; signs of life ${(signs / seconds).toFixed(0)}/s; sessions lost ${lost}`,
   );
 } catch (error) {
   process.stderr.write(`${String(error)}\n`);

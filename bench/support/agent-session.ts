@@ -1,6 +1,11 @@
 import { sign } from 'node:crypto';
 import { WebSocket } from 'ws';
-import { type Challenge, PROTOCOL_VERSION, signedText } from '../../src/core/protocol/agent-protocol.ts';
+import {
+  type Challenge,
+  PONGS_FEATURE,
+  PROTOCOL_VERSION,
+  signedText,
+} from '../../src/core/protocol/agent-protocol.ts';
 import { AGENT_FACTS, type Enrolled } from './enrol.ts';
 
 interface Welcome {
@@ -27,7 +32,7 @@ export async function openSession(
         const { nonce, epoch } = message;
         const signature = sign(null, Buffer.from(signedText(nonce, epoch, name)), key).toString('base64');
         const hello = { type: 'hello', protocol: PROTOCOL_VERSION, node: name, epoch, signature };
-        socket.send(JSON.stringify({ ...hello, ...AGENT_FACTS }));
+        socket.send(JSON.stringify({ ...hello, ...AGENT_FACTS, features: [PONGS_FEATURE] }));
       } else if (message.type === 'welcome') resolve(message);
     });
   });

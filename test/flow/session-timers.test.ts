@@ -1,3 +1,4 @@
+import { PONGS_FEATURE } from '../../src/core/protocol/agent-protocol.ts';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type ControlPlane, startControlPlane } from '../support/harness/control-plane.ts';
 import { NodeFlow } from '../support/harness/node-flow.ts';
@@ -24,16 +25,18 @@ afterAll(async () => {
   await plane.close();
 });
 
-it('ends a session that is silent, and keeps one that reports; both are pinged', async () => {
+it('ends a session that is silent, and keeps one that reports; both get signs of life, of which a ping asks for an answer', async () => {
   const begun = performance.now();
   const silent = await flow.connected('silent-1', shop);
-  const alive = await flow.connected('alive-1', shop);
+  const alive = await flow.connected('alive-1', shop, undefined, { features: [PONGS_FEATURE] });
   const timer = setInterval(() => alive.agent.report([]), 400);
   await silent.agent.closed;
   clearInterval(timer);
   const tookMs = performance.now() - begun;
   expect(tookMs).toBeGreaterThan(1500);
   expect(silent.agent.pings).toBeGreaterThanOrEqual(2);
+  expect(alive.agent.pongs).toBeGreaterThanOrEqual(2);
+  expect([silent.agent.pongs, alive.agent.pings]).toEqual([0, 0]);
   expect(alive.agent.socket.readyState).toBe(alive.agent.socket.OPEN);
   expect((await shop.call('GET', '/api/v1/nodes/alive-1')).body.lastSeenAt).toMatch(/^\d{4}-/);
 });

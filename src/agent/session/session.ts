@@ -226,6 +226,7 @@ export class Session {
         void refusal(response).then(end);
       });
       socket.on('ping', () => silence.heard());
+      socket.on('pong', () => silence.heard());
       socket.on('message', (data, isBinary) => {
         silence.heard();
         const message = isBinary ? undefined : decodeServerMessage(textOfFrame(data));

@@ -94,6 +94,9 @@ export const AGENT_LOG_FEATURE = 'agent_log';
 /** Feature of an agent that fetches images before a volume comes with what runs from it (`prepare`). */
 export const PREPARE_FEATURE = 'volume_prepare';
 
+/** Feature of an agent that takes an unsolicited pong for the sign of life that a ping is: neither side has an answer to write or to read. */
+export const PONGS_FEATURE = 'pongs';
+
 /** In this header of a request for a relay: base64 of the Ed25519 signature over `relayText`. */
 export const PROOF_HEADER = 'berth-proof';
 

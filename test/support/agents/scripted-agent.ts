@@ -50,6 +50,7 @@ export class ScriptedAgent {
   readonly #waiting = new Set<() => void>();
   readonly closed: Promise<number>;
   pings = 0;
+  pongs = 0;
   epoch = 0;
 
   constructor(identity: AgentIdentity, options: ClientOptions = {}) {
@@ -65,6 +66,9 @@ export class ScriptedAgent {
     this.socket.on('error', () => undefined);
     this.socket.on('ping', () => {
       this.pings += 1;
+    });
+    this.socket.on('pong', () => {
+      this.pongs += 1;
     });
     this.socket.on('message', (data: Buffer) => {
       this.#wake(() => this.received.push(JSON.parse(data.toString()) as ServerMessage));

@@ -18,6 +18,7 @@ import {
   type Resolve,
   type Resolved,
   type ServerMessage,
+  PONGS_FEATURE,
   signedText,
   type StreamData,
   type StreamEnd,
@@ -227,7 +228,8 @@ export class FakeControlPlane implements AsyncDisposable {
     const tenant = { tenantId: TENANT.id, tenantSlug: TENANT.slug, installId: INSTALL_ID };
     this.send({ type: 'welcome', epoch, ...tenant, heartbeatMs, silenceMs });
     clearInterval(this.#life);
-    this.#life = setInterval(() => socket.ping(), heartbeatMs);
+    const hearsPongs = hello.features?.includes(PONGS_FEATURE) === true;
+    this.#life = setInterval(() => (hearsPongs ? socket.pong() : socket.ping()), heartbeatMs);
     if (this.#assigned) this.#sendAssignment();
   }
 

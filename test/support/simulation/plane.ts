@@ -280,7 +280,7 @@ export class SimulatedPlane {
         if (nowMs - session.heardMs > FAILED_AFTER_MS) {
           this.closed(end);
           end.closed();
-        } else session.ping();
+        } else session.signOfLife();
       }
       this.#sweep();
     });

@@ -68,6 +68,8 @@ export interface JudgedNode {
 
 export interface LivenessInput {
   readonly nodes: readonly JudgedNode[];
+  /** Beside them: nodes that are ready without a question (`isSettled`), of which no verdict is wanted. */
+  readonly settled?: number;
   readonly nowMs: number;
   readonly startedMs: number;
   readonly brake: boolean;
@@ -97,12 +99,22 @@ export function judgeNodes(input: LivenessInput): LivenessVerdicts {
   // Nodes whose loss is settled are no longer part of the question whether too many fail at once.
   const undecided = judged.filter(({ node, status }) => !(node.lost && status === 'failed'));
   const failing = undecided.filter(({ status }) => status === 'failed').map(({ node }) => node.name);
-  const brake = failing.length > undecided.length * input.timings.brakeShare;
+  const among = undecided.length + (input.settled ?? 0);
+  const brake = failing.length > among * input.timings.brakeShare;
   return {
     nodes: judged.map(({ node, status }) => verdict(node, status, brake, input)),
     brake,
     failing: brake ? failing : [],
   };
+}
+
+/** A ready node with an open session and a sign of life in time: its verdict would be the one before. */
+export function isSettled(
+  { lastBeatMs, closedMs, heard }: NodePulse,
+  nowMs: number,
+  { failAfterMs }: LivenessTimings,
+): boolean {
+  return heard && closedMs === undefined && nowMs - lastBeatMs < failAfterMs;
 }
 
 function statusOf(node: JudgedNode, { nowMs, startedMs, timings }: LivenessInput): NodeStatus {

@@ -24,6 +24,8 @@ export interface SessionIdentity {
   readonly usesNext?: boolean;
   /** Serves the ingress of its tenant. */
   readonly servesIngress?: boolean;
+  /** A pong is enough to know that the control plane is there. */
+  readonly hearsPongs?: boolean;
 }
 
 /** One welcomed connection of one node. */
@@ -72,9 +74,12 @@ export class AgentSession {
     return sendText(this.#socket, text);
   }
 
-  ping(): void {
+  /** Reports come anyway: where the agent takes it, nothing is asked of it. */
+  signOfLife(): void {
     this.pingedMs = this.#clock.monotonicMs();
-    if (this.open) this.#socket.ping();
+    if (!this.open) return;
+    if (this.identity.hearsPongs === true) this.#socket.pong();
+    else this.#socket.ping();
   }
 
   /** Whether anything comes back within the time; the answer to a ping does. */
@@ -93,7 +98,7 @@ export class AgentSession {
       this.#socket.on('pong', onSign);
       this.#socket.on('message', onSign);
       this.#socket.on('close', onClose);
-      this.ping();
+      if (this.open) this.#socket.ping();
     });
   }
 

@@ -6,6 +6,7 @@ import {
   type AgentMessage,
   ANCHORS_FEATURE,
   MAX_FRAME_BYTES,
+  PONGS_FEATURE,
   type Welcome,
 } from '../../../core/protocol/agent-protocol.ts';
 import type { TenantId } from '../../../core/model/ids.ts';
@@ -215,6 +216,7 @@ export class Sessions {
         usesNext,
         remembersAnchors: record.features?.includes(ANCHORS_FEATURE) === true,
         servesIngress: record.ingress !== undefined,
+        hearsPongs: record.features?.includes(PONGS_FEATURE) === true,
       },
       this.#options.access.clock,
     );
@@ -390,7 +392,7 @@ export class Sessions {
         session.terminate();
         this.#unregister(session);
       } else if (now - session.pingedMs >= heartbeatMs) {
-        session.ping();
+        session.signOfLife();
       }
     }
   }

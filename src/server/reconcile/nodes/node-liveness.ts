@@ -5,6 +5,7 @@ import {
   beat,
   firstPulse,
   forgiveSilence,
+  isSettled,
   type JudgedNode,
   judgeNodes,
   LIVENESS_TIMINGS,
@@ -14,7 +15,7 @@ import {
   type NodeVerdict,
   noteFailure,
 } from '../../../core/plan/liveness/node-liveness.ts';
-import { idOf } from '../../store/record-ids.ts';
+import { idOf, segmentsOf } from '../../store/record-ids.ts';
 import type { TenantStore } from '../../store/store.ts';
 import type { Transaction } from '../../store/transaction.ts';
 import type { Liveness } from '../../runtime/liveness.ts';
@@ -34,8 +35,18 @@ const NODES_PER_COMMIT = 40;
 const JUDGED_AT_ONCE = 100;
 const MAX_JUDGE_PAUSE_MS = 250;
 
+interface HeardNode {
+  pulse: NodePulse;
+  /** When `lastSeenAt` was written, or is counted from; undefined: not yet. */
+  seenWrittenMs: number | undefined;
+  /** Judged ready, and stored so; neither its record nor the verdict was written since. */
+  ready: boolean;
+}
+
 interface TenantPulses {
-  readonly nodes: Map<NodeName, NodePulse>;
+  readonly nodes: Map<NodeName, HeardNode>;
+  /** The enrolled nodes are to be compared with those above. */
+  enrolmentChanged: boolean;
   /** Since when this process listens for the tenant. */
   readonly sinceMs: number;
   brake: boolean;
@@ -54,7 +65,6 @@ export class NodeLivenessController implements Controller, Liveness {
   readonly #judging: Once<TenantId>;
   readonly #urgent = new Set<TenantId>();
   readonly #hearing = new Set<TenantId>();
-  readonly #seenWrittenMs = new Map<string, number>();
   readonly #elsewhere: SessionsElsewhere | undefined;
   #unsubscribe: (() => void) | undefined;
   #cancelTick: (() => void) | undefined;
@@ -79,19 +89,37 @@ export class NodeLivenessController implements Controller, Liveness {
     this.#running = true;
     this.#lastTickMs = this.#deps.clock.monotonicMs();
     this.#schedule();
+    // What was heard before the start was not followed until now.
+    for (const pulses of this.#tenants.values()) {
+      pulses.enrolmentChanged = true;
+      for (const node of pulses.nodes.values()) node.ready = false;
+    }
+    this.#unsubscribe = this.#deps.store.view.onChange(({ tenantId, kind, id }) => {
+      if (tenantId === undefined) return;
+      if (kind === 'nodes' || kind === 'node-liveness') this.#unsettle(tenantId, kind, id);
+      else if (kind === 'node-sessions') this.#hearSoon(tenantId);
+    });
+  }
+
+  #unsettle(tenantId: TenantId, kind: 'nodes' | 'node-liveness', id: string): void {
+    const pulses = this.#tenants.get(tenantId);
+    if (pulses === undefined) return;
+    if (kind === 'nodes') pulses.enrolmentChanged = true;
+    const [name] = segmentsOf(kind, id);
+    const node = pulses.nodes.get(name);
+    if (node !== undefined) node.ready = false;
+  }
+
+  /** A session that opens or closes elsewhere counts at once, not with the next tick. */
+  #hearSoon(tenantId: TenantId): void {
     const elsewhere = this.#elsewhere;
-    if (elsewhere === undefined) return;
-    // A session that opens or closes elsewhere counts at once, not with the next tick.
-    this.#unsubscribe = this.#deps.store.view.onChange(({ tenantId, kind }) => {
-      if (kind !== 'node-sessions' || tenantId === undefined || !this.#deps.owns(tenantId)) return;
-      if (this.#hearing.has(tenantId)) return;
-      this.#hearing.add(tenantId);
-      setImmediate(() => {
-        this.#hearing.delete(tenantId);
-        if (!this.#running || !this.#deps.owns(tenantId)) return;
-        this.#hearElsewhere(elsewhere, tenantId);
-        this.#judgeSoon(tenantId);
-      });
+    if (elsewhere === undefined || !this.#deps.owns(tenantId) || this.#hearing.has(tenantId)) return;
+    this.#hearing.add(tenantId);
+    setImmediate(() => {
+      this.#hearing.delete(tenantId);
+      if (!this.#running || !this.#deps.owns(tenantId)) return;
+      this.#hearElsewhere(elsewhere, tenantId);
+      this.#judgeSoon(tenantId);
     });
   }
 
@@ -101,7 +129,6 @@ export class NodeLivenessController implements Controller, Liveness {
     this.#cancelTick?.();
     await this.#judging.ended();
     this.#tenants.clear();
-    this.#seenWrittenMs.clear();
   }
 
   /** A fresh grace: silence is held against a node only while this process listened. */
@@ -121,9 +148,9 @@ export class NodeLivenessController implements Controller, Liveness {
   beat(tenantId: TenantId, node: NodeName): void {
     // The owner of the shard learns from the stored session that the agent is alive.
     if (!this.#deps.owns(tenantId)) return;
-    const pulses = this.#pulses(tenantId);
-    const nowMs = this.#deps.clock.monotonicMs();
-    pulses.nodes.set(node, beat(pulses.nodes.get(node) ?? firstPulse(pulses.sinceMs), nowMs, this.#timings));
+    const heard = this.#heard(this.#pulses(tenantId), node);
+    heard.pulse = beat(heard.pulse, this.#deps.clock.monotonicMs(), this.#timings);
+    if (heard.ready) return;
     const stored = this.#deps.store.forTenant(tenantId).get('node-liveness', idOf('node-liveness', node));
     if (stored?.record.status !== 'ready') this.#judgeSoon(tenantId);
   }
@@ -132,16 +159,25 @@ export class NodeLivenessController implements Controller, Liveness {
     this.beat(tenantId, node);
     this.#deps.clusters.setConnected(tenantId, node, true);
     if (!this.#deps.owns(tenantId)) return;
-    const pulses = this.#pulses(tenantId);
-    const { closedMs: _open, ...pulse } = pulses.nodes.get(node) ?? firstPulse(pulses.sinceMs);
-    pulses.nodes.set(node, pulse);
+    const heard = this.#heard(this.#pulses(tenantId), node);
+    const { closedMs: _open, ...pulse } = heard.pulse;
+    heard.pulse = pulse;
   }
 
   sessionClosed(tenantId: TenantId, node: NodeName): void {
     if (!this.#deps.owns(tenantId)) return;
-    const pulses = this.#pulses(tenantId);
-    const pulse = pulses.nodes.get(node) ?? firstPulse(pulses.sinceMs);
-    pulses.nodes.set(node, { ...pulse, closedMs: this.#deps.clock.monotonicMs() });
+    const heard = this.#heard(this.#pulses(tenantId), node);
+    heard.pulse = { ...heard.pulse, closedMs: this.#deps.clock.monotonicMs() };
+  }
+
+  /** What is heard of a node may come after its end: of each that is new it is asked whether it is enrolled. */
+  #heard(pulses: TenantPulses, name: NodeName): HeardNode {
+    const known = pulses.nodes.get(name);
+    if (known !== undefined) return known;
+    const node: HeardNode = { pulse: firstPulse(pulses.sinceMs), seenWrittenMs: undefined, ready: false };
+    pulses.nodes.set(name, node);
+    pulses.enrolmentChanged = true;
+    return node;
   }
 
   /** What other control planes stored of their sessions: an open one is a sign of life as long as its process lives. */
@@ -152,11 +188,10 @@ export class NodeLivenessController implements Controller, Liveness {
         this.sessionOpened(tenantId, node);
         continue;
       }
-      const pulses = this.#pulses(tenantId);
-      const pulse = pulses.nodes.get(node) ?? firstPulse(pulses.sinceMs);
-      if (pulse.closedMs !== undefined) continue;
-      const lastBeatMs = Math.min(pulse.lastBeatMs, nowMs - closedForMs);
-      pulses.nodes.set(node, { ...pulse, lastBeatMs, closedMs: nowMs });
+      const heard = this.#heard(this.#pulses(tenantId), node);
+      if (heard.pulse.closedMs !== undefined) continue;
+      const lastBeatMs = Math.min(heard.pulse.lastBeatMs, nowMs - closedForMs);
+      heard.pulse = { ...heard.pulse, lastBeatMs, closedMs: nowMs };
     }
   }
 
@@ -175,9 +210,8 @@ export class NodeLivenessController implements Controller, Liveness {
     if (gapMs > this.#timings.lateAfterMs) {
       this.#deps.log('the liveness loop was late; silence of that time is not held against nodes', { gapMs });
       for (const { nodes } of this.#tenants.values()) {
-        for (const [name, pulse] of nodes) {
-          nodes.set(name, forgiveSilence(pulse, nowMs, gapMs, this.#timings.failAfterMs));
-        }
+        for (const node of nodes.values())
+          node.pulse = forgiveSilence(node.pulse, nowMs, gapMs, this.#timings.failAfterMs);
       }
     }
     for (const tenantId of this.#deps.store.view.tenantIds()) {
@@ -213,10 +247,12 @@ export class NodeLivenessController implements Controller, Liveness {
   async #judge(tenantId: TenantId): Promise<void> {
     const tenant = this.#deps.store.forTenant(tenantId);
     const pulses = this.#pulses(tenantId);
-    const nodes = this.#judged(tenant, pulses);
+    if (pulses.enrolmentChanged) this.#compareEnrolled(tenant, pulses);
     const nowMs = this.#deps.clock.monotonicMs();
+    const nodes = this.#judged(tenant, pulses, nowMs);
     const verdicts = judgeNodes({
       nodes,
+      settled: pulses.nodes.size - nodes.length,
       nowMs,
       startedMs: pulses.sinceMs,
       brake: pulses.brake,
@@ -224,7 +260,7 @@ export class NodeLivenessController implements Controller, Liveness {
     });
     for (const { name, connected } of verdicts.nodes)
       this.#deps.clusters.setConnected(tenantId, name, connected);
-    const changed = verdicts.nodes.filter((one) => this.#isNews(tenant, one, nowMs));
+    const changed = verdicts.nodes.filter((one) => this.#isNews(tenant, pulses, one, nowMs));
     for (let at = 0; at < changed.length; at += NODES_PER_COMMIT) {
       await this.#store(tenant, pulses, changed.slice(at, at + NODES_PER_COMMIT), nowMs);
     }
@@ -246,36 +282,50 @@ export class NodeLivenessController implements Controller, Liveness {
   }
 
   /** Every enrolled node; one without a heartbeat since the start is silent since the start. */
-  #judged(tenant: TenantStore, pulses: TenantPulses): readonly JudgedNode[] {
-    const controlPlanes = new Set<string>(
-      this.#deps.store.listGlobal('control-planes').map(({ record }) => record.nodeName),
-    );
-    if (this.#controlPlaneNode !== undefined) controlPlanes.add(this.#controlPlaneNode);
+  #compareEnrolled(tenant: TenantStore, pulses: TenantPulses): void {
     const enrolled = tenant.collection('nodes');
     for (const name of pulses.nodes.keys())
       if (enrolled.get(idOf('nodes', name)) === undefined) pulses.nodes.delete(name);
-    return enrolled.list().map(({ record: { name } }) => {
-      const pulse = pulses.nodes.get(name) ?? firstPulse(pulses.sinceMs);
-      pulses.nodes.set(name, pulse);
+    if (pulses.nodes.size < enrolled.size)
+      for (const { record } of enrolled.list()) this.#heard(pulses, record.name);
+    pulses.enrolmentChanged = false;
+  }
+
+  /** Those that are not settled: of thousands of nodes that report in time a tick costs a comparison each. */
+  #judged(tenant: TenantStore, pulses: TenantPulses, nowMs: number): readonly JudgedNode[] {
+    const judged: JudgedNode[] = [];
+    let controlPlanes: ReadonlySet<string> | undefined;
+    for (const [name, { pulse, ready, seenWrittenMs = nowMs }] of pulses.nodes) {
+      if (ready && nowMs - seenWrittenMs < SEEN_EVERY_MS && isSettled(pulse, nowMs, this.#timings)) continue;
+      controlPlanes ??= this.#controlPlanes();
       const liveness = tenant.get('node-liveness', idOf('node-liveness', name))?.record;
-      return {
+      judged.push({
         name,
         pulse,
         ...(liveness && { status: liveness.status }),
         lost: liveness?.lost === true,
         controlPlane: controlPlanes.has(name),
-      };
-    });
+      });
+    }
+    return judged;
   }
 
-  #isNews(tenant: TenantStore, verdict: NodeVerdict, nowMs: number): boolean {
+  #controlPlanes(): ReadonlySet<string> {
+    const names = new Set<string>(
+      this.#deps.store.listGlobal('control-planes').map(({ record }) => record.nodeName),
+    );
+    if (this.#controlPlaneNode !== undefined) names.add(this.#controlPlaneNode);
+    return names;
+  }
+
+  #isNews(tenant: TenantStore, pulses: TenantPulses, verdict: NodeVerdict, nowMs: number): boolean {
     const stored = tenant.get('node-liveness', idOf('node-liveness', verdict.name))?.record;
     if (stored?.status !== verdict.status || (stored.lost === true) !== verdict.lost) return true;
     if (verdict.status !== 'ready') return false;
-    const key = `${tenant.tenantId}/${verdict.name}`;
-    const written = this.#seenWrittenMs.get(key);
-    if (written === undefined) this.#seenWrittenMs.set(key, nowMs);
-    return written !== undefined && nowMs - written >= SEEN_EVERY_MS;
+    const node = this.#heard(pulses, verdict.name);
+    node.ready = true;
+    node.seenWrittenMs ??= nowMs;
+    return nowMs - node.seenWrittenMs >= SEEN_EVERY_MS;
   }
 
   async #store(
@@ -292,15 +342,20 @@ export class NodeLivenessController implements Controller, Liveness {
     });
     const transaction = tenant.transaction();
     for (const verdict of verdicts)
-      this.#addVerdict(tenant, transaction, verdict, this.#lastSeen(pulses.nodes.get(verdict.name), nowMs));
+      this.#addVerdict(
+        tenant,
+        transaction,
+        verdict,
+        this.#lastSeen(pulses.nodes.get(verdict.name)?.pulse, nowMs),
+      );
     const result = await tenant.commit(transaction);
     this.#deps.metrics.committed(this.name, result.ok ? 'ok' : 'conflict');
     // A conflict means that a node was re-enrolled or removed: the next tick judges the new state.
     if (!result.ok) return;
-    for (const { name } of verdicts) this.#seenWrittenMs.set(`${tenant.tenantId}/${name}`, nowMs);
+    for (const { name } of verdicts) this.#heard(pulses, name).seenWrittenMs = nowMs;
     for (const { name } of failed) {
-      const pulse = pulses.nodes.get(name);
-      if (pulse !== undefined) pulses.nodes.set(name, noteFailure(pulse, nowMs));
+      const node = this.#heard(pulses, name);
+      node.pulse = noteFailure(node.pulse, nowMs);
     }
   }
 
@@ -357,7 +412,12 @@ export class NodeLivenessController implements Controller, Liveness {
   #pulses(tenantId: TenantId): TenantPulses {
     const known = this.#tenants.get(tenantId);
     if (known) return known;
-    const pulses: TenantPulses = { nodes: new Map(), sinceMs: this.#deps.clock.monotonicMs(), brake: false };
+    const pulses: TenantPulses = {
+      nodes: new Map(),
+      enrolmentChanged: true,
+      sinceMs: this.#deps.clock.monotonicMs(),
+      brake: false,
+    };
     this.#tenants.set(tenantId, pulses);
     return pulses;
   }
