@@ -17,13 +17,28 @@ const seconds = Number(process.argv[3] ?? 20);
 const PARALLEL = 32;
 /** What a start leaves behind is collected after a second. */
 const AT_REST_MS = 3000;
+const RETRY_MS = 500;
 
 let lost = 0;
+let refused = 0;
 let signs = 0;
 let heartbeatMs = 0;
 
+/** As agents do: one that is refused comes again. */
+async function opened(url: string, enrolled: Enrolled): ReturnType<typeof openSession> {
+  for (;;) {
+    try {
+      return await openSession(url, enrolled);
+    } catch (error) {
+      if (refused === 0) process.stderr.write(`a session was refused: ${String(error)}\n`);
+      refused += 1;
+      await pause(RETRY_MS);
+    }
+  }
+}
+
 async function connect(url: string, enrolled: Enrolled): Promise<void> {
-  const { socket, welcome } = await openSession(url, enrolled);
+  const { socket, welcome } = await opened(url, enrolled);
   socket.on('pong', () => (signs += 1));
   ({ heartbeatMs } = welcome);
   beatFor(socket, reportOf(welcome.epoch), () => heartbeatMs);
@@ -100,7 +115,7 @@ try {
     `RSS idle ${idleMiB.toFixed(0)} MiB, enrolled ${enrolledMiB.toFixed(0)} MiB, connected ${rssMiB(server.pid).toFixed(0)} MiB`,
   );
   console.log(
-    `CPU ${(spent * 100).toFixed(1)} % of one core over ${seconds} s; signs of life ${(signs / seconds).toFixed(0)}/s; sessions lost ${lost}`,
+    `CPU ${(spent * 100).toFixed(1)} % of one core over ${seconds} s; signs of life ${(signs / seconds).toFixed(0)}/s; sessions lost ${lost}, refused ${refused}`,
   );
 } catch (error) {
   process.stderr.write(`${String(error)}\n`);

@@ -16,6 +16,7 @@ import { parseBody } from './body.ts';
 import { BodyBudget, bodyBudget } from './body-budget.ts';
 import { bringsLongBody, strangerRejection } from './early-refusal.ts';
 import { idempotencyKeyRejection, requestIdOf, sourceOf } from './headers.ts';
+import { LateRequests } from './late-requests.ts';
 import { NO_STREAM_LIMITS, StreamCounts } from './limits/streams.ts';
 import { NO_UNREAD_LIMITS, UnreadAnswers } from './limits/unread.ts';
 import { RateLimiter } from './rate-limit.ts';
@@ -24,6 +25,7 @@ import {
   MAX_HEADER_BYTES,
   missingRoute,
   REQUEST_TIMEOUT_MS,
+  LATE_REQUEST,
   refuseConnection,
   requestFault,
 } from './refusals.ts';
@@ -301,6 +303,7 @@ export function createApp(options: ApiOptions): FastifyInstance {
     options.limits.bodyBudget ?? bodyBudget(Number.POSITIVE_INFINITY),
     options.limits.bodyBytes,
   );
+  const late = new LateRequests(() => app.server, HEADERS_TIMEOUT_MS);
   const app: FastifyInstance = fastify({
     logger: false,
     schemaController: NO_SCHEMAS,
@@ -309,8 +312,11 @@ export function createApp(options: ApiOptions): FastifyInstance {
     routerOptions: { maxParamLength: 512 },
     genReqId: (raw: IncomingMessage) => requestIdOf(raw.headers['x-request-id'], options.freshId),
     ...(options.https === undefined ? { http: CONNECTION } : { https: { ...CONNECTION, ...options.https } }),
-    clientErrorHandler: (error: NodeJS.ErrnoException, socket: Socket) =>
-      refuseConnection(options, error, socket),
+    clientErrorHandler: (error: NodeJS.ErrnoException, socket: Socket) => {
+      const refuse = (): void => refuseConnection(options, error, socket);
+      if (error.code === LATE_REQUEST) late.judge(socket, refuse);
+      else refuse();
+    },
     frameworkErrors: (_error: Error, request: FastifyRequest, reply: FastifyReply) => {
       void sendRejection(
         context,

@@ -11,6 +11,8 @@ import type { ApiOptions, ApiContext } from './api-context.ts';
 
 const { STATUS_CODES } = process.getBuiltinModule('node:http');
 
+/** Node's, of headers or a body that did not arrive in time. */
+export const LATE_REQUEST = 'ERR_HTTP_REQUEST_TIMEOUT';
 export const REQUEST_TIMEOUT_MS = 30_000;
 export const MAX_HEADER_BYTES = 16 * 1024;
 
@@ -149,7 +151,7 @@ export function refuseConnection(options: ApiOptions, error: NodeJS.ErrnoExcepti
     socket.destroy(error);
     return;
   }
-  const late = error.code === 'ERR_HTTP_REQUEST_TIMEOUT';
+  const late = error.code === LATE_REQUEST;
   const rejection = reject(late ? 'body_malformed' : 'header_invalid', {
     field: late ? 'body' : 'headers',
     received: '(redacted)',
