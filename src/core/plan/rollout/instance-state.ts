@@ -42,7 +42,7 @@ export interface InstanceState {
 
 export interface StateInput {
   readonly deployment: DeploymentRecord | undefined;
-  readonly specs: ReadonlyMap<string, Pick<DeploymentSpec, 'healthCheck'>>;
+  readonly specs: Pick<ReadonlyMap<string, Pick<DeploymentSpec, 'healthCheck'>>, 'get'>;
   readonly nodeOf: (node: NodeName) => NodeCondition;
   readonly observationOf: (id: InstanceId) => InstanceObservation | undefined;
   /** Absent: none is. */

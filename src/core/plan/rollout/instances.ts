@@ -29,7 +29,7 @@ export interface PlanInput {
   readonly status?: DeploymentStatus;
   readonly rollout?: RolloutRecord;
   /** Kept snapshots by hash. */
-  readonly specs: ReadonlyMap<string, Workload>;
+  readonly specs: Pick<ReadonlyMap<string, Workload>, 'get'>;
   readonly instances: readonly InstanceRecord[];
   readonly observationOf: (id: InstanceId) => InstanceObservation | undefined;
   readonly nodeOf: (node: NodeName) => NodeCondition;

@@ -104,7 +104,7 @@ function misplacedBy(
   };
 }
 
-function specsOf(tenant: TenantStore, id: string): ReadonlyMap<string, Workload> {
-  const snapshots = tenant.collection('specs').listUnder(id);
-  return new Map(snapshots.map((stored) => [stored.id.slice(id.length + 1), stored.record]));
+/** Read when asked for: of a deployment without instances none is. */
+function specsOf(tenant: TenantStore, id: string): Pick<ReadonlyMap<string, Workload>, 'get'> {
+  return { get: (specHash) => tenant.get('specs', `${id}/${specHash}`)?.record };
 }

@@ -89,7 +89,7 @@ function rolledBackRecord(
   deps: ControllerDeps,
   current: DeploymentRecord,
   snapshot: SpecSnapshot,
-  specs: ReadonlyMap<string, SpecSnapshot>,
+  specs: Pick<ReadonlyMap<string, SpecSnapshot>, 'get'>,
 ): DeploymentRecord {
   const { replicas, update, secretsVersion } = current.spec;
   const { update: _replaced, access: _former, ingress, ...restored } = specOfSnapshot(snapshot);

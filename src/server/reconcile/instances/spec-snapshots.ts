@@ -22,8 +22,14 @@ export class SpecSnapshotsController extends Reconciler {
   }
 
   adopt(tenantId: TenantId): void {
-    const owners = new Set(this.deps.store.view.tenant(tenantId, 'specs').ids().map(leadingId));
-    for (const id of owners) this.add(tenantId, id, REST_MS);
+    const { view } = this.deps.store;
+    const deployments = view.tenant(tenantId, 'deployments');
+    // Of most deployments the current one is all there is: at a start none of them waits for its turn.
+    for (const id of view.tenant(tenantId, 'specs').ids()) {
+      const owner = leadingId(id);
+      if (deployments.get(owner)?.record.specHash !== id.slice(owner.length + 1))
+        this.add(tenantId, owner, REST_MS);
+    }
   }
 
   override status(): Record<string, unknown> {
