@@ -53,7 +53,7 @@ try {
     `adds ${(percentile(times, 0.5) - percentile(alone, 0.5)).toFixed(0)} ms`;
   process.stdout.write(
     `engine alone  ${show(alone)}\n` +
-      `Berth  POST to running ${show(ours)}: ${added(ours)} (bar 100)\n` +
+      `Berth  POST to running ${show(ours)}: ${added(ours)} (bar 40)\n` +
       `Swarm  POST to running ${show(theirs)}: ${added(theirs)}\n`,
   );
 } finally {

@@ -325,9 +325,9 @@ export const BENCHES: readonly Bench[] = [
     bars: [
       {
         what: "one deployment from POST to running, over the engine's own create and start, p50 (ms)",
-        bar: '≤ 100',
+        bar: '≤ 40',
         read: first(/^Berth .*: adds (-?[\d.]+) ms/m),
-        isMet: atMost(100),
+        isMet: atMost(40),
       },
     ],
   },
@@ -397,9 +397,9 @@ export const BENCHES: readonly Bench[] = [
       },
       {
         what: 'the same, share of one core (%)',
-        bar: '< 40',
+        bar: '< 15',
         read: first(/^CPU ([\d.]+) % of one core/m),
-        isMet: below(40),
+        isMet: below(15),
       },
     ],
   },
