@@ -73,7 +73,7 @@ function print(what: string, connections: number, figure: Figure, base?: Figure)
   );
 }
 
-/** What one create stores, measured from the real thing: record, snapshot, index, archive, event, audit. */
+/** What one create stored when the bar was set, measured from the real thing: record, snapshot, index, archive, event, audit. */
 function storedValues(view: Record<string, unknown>, image: string): readonly string[] {
   const spec = {
     kind: 'Deployment',

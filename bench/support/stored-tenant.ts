@@ -1,6 +1,7 @@
 import type { DeploymentRecord, DeploymentSpec } from '../../src/core/model/deployment.ts';
 import type { DeploymentId, NodeName, TenantId } from '../../src/core/model/ids.ts';
 import { specHash } from '../../src/server/writes/admission.ts';
+import { putVersion } from '../../src/server/store/deployment-rows.ts';
 import { idOf } from '../../src/server/store/record-ids.ts';
 import type { Store } from '../../src/server/store/store.ts';
 import type { Transaction } from '../../src/server/store/transaction.ts';
@@ -110,9 +111,7 @@ function putDeployment(transaction: Transaction, spec: DeploymentSpec, id: strin
     createdAt: at,
     updatedAt: at,
   };
-  transaction
-    .put('deployments', idOf('deployments', spec.name), record)
-    .put('specs', idOf('specs', spec.name, hash), spec);
+  putVersion(transaction, { previous: undefined, record }, { change: 'created', at, by: 'bench' });
 }
 
 export function deploymentName(at: number): string {

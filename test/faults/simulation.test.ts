@@ -15,6 +15,7 @@ const LAWS = [
   'capacity',
   'count',
   'health',
+  'kept spec',
   'liveness',
   'monotone',
   'one container',

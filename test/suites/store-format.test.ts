@@ -74,14 +74,14 @@ const whole = async (kv: Kv): Promise<unknown> => (await kv.range('')).entries;
 describe.each(['sqlite', 'etcd'] as const)('a store on %s', (kind) => {
   it('of a later release is refused with a status and a sentence, and stays as it is', async () => {
     const place = PLACES[kind]('later');
-    const record = { v: 1, format: 2, release: '0.9.0', rewritten: 2 };
+    const record = { v: 1, format: 3, release: '0.9.0', rewritten: 3 };
     const before = await place.use(async (kv) => {
       await plant(kv, FORMAT, JSON.stringify(record));
       return await whole(kv);
     });
     const { status, err } = started(place);
     expect(err).toBe(
-      `berth server: store_format_newer: the store has format 2, written by Berth 0.9.0; this is Berth ${VERSION}, which reads format 1. Nothing was changed. Start Berth 0.9.0 or a later release, or restore a backup of before the upgrade (berth server restore).\n`,
+      `berth server: store_format_newer: the store has format 3, written by Berth 0.9.0; this is Berth ${VERSION}, which reads formats 1 to 2. Nothing was changed. Start Berth 0.9.0 or a later release, or restore a backup of before the upgrade (berth server restore).\n`,
     );
     expect(status).toBe(STATUS.newerFormat);
     expect(await place.use(whole)).toEqual(before);

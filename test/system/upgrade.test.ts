@@ -25,7 +25,7 @@ const NEXT = '0.2.0';
 const TIMEOUT_MS = 600_000;
 const FORMAT = globalKey('store-format', 'format');
 
-/** What a release with another format would have in its list: `planted` is there from format 2 on. */
+/** What a release with another format would have in its list: `planted` is there from format 3 on. */
 const MIGRATION = `{
   about: 'planted',
   kinds: ['tenant-slugs', 'instances'],
@@ -50,7 +50,7 @@ function asNext(copy: string): void {
     text.replace(/"version": "[^"]+"/, `"version": "${NEXT}"`),
   );
   changeFile(join(copy, 'src/server/store/migrations.ts'), (text) =>
-    text.replace(/(MIGRATIONS: readonly Migration\[\] = \[)/, `$1${MIGRATION},`),
+    text.replace(/\n\];\n$/, `\n${MIGRATION},\n];\n`),
   );
 }
 
@@ -232,7 +232,7 @@ describe.runIf(LONG_TIER)('an upgrade of one control plane', () => {
     plane.berth = older.berth;
     await expect(plane.start()).rejects.toThrow(
       new RegExp(
-        `ended: ${STATUS.newerFormat}[\\s\\S]*store_format_newer: the store has format 2, written by Berth ${NEXT}; this is Berth 0\\.1\\.0`,
+        `ended: ${STATUS.newerFormat}[\\s\\S]*store_format_newer: the store has format 3, written by Berth ${NEXT}; this is Berth 0\\.1\\.0`,
       ),
     );
     plane.berth = newer.berth;
@@ -289,7 +289,7 @@ describe.runIf(LONG_TIER)('a rolling upgrade of three control planes', () => {
     await restarted(second, older.berth);
     await running(second.as(shop.token), `mixed-${second.port}`);
     for (const plane of [second, last]) await restarted(plane, newer.berth);
-    await eventually('the format is raised', format, (found) => found === 2, 30_000);
+    await eventually('the format is raised', format, (found) => found === 3, 30_000);
     for (const { agent, name } of nodes) {
       await restarted(agent, newer.berth);
       await agentVersion(first.as(shop.token), name, NEXT);

@@ -1,5 +1,6 @@
 import type { ConfigFile } from './config-file.ts';
 import type { Confinement } from './confinement.ts';
+import type { VersionOrigin } from './event.ts';
 import type { IngressEntry } from './ingress.ts';
 import type { DeploymentId, InstanceId, NodeName, TenantId } from './ids.ts';
 import type { DeploymentName, OwnerName } from './owner.ts';
@@ -154,6 +155,8 @@ export interface DeploymentRecord {
   readonly restart?: RestartOrder;
   /** Of single instances, until they are carried out and the next one is given. */
   readonly orders?: readonly InstanceOrder[];
+  /** There: its version in the archive and the snapshot of its spec are this record, and not stored beside it; absent: they are. */
+  readonly newest?: VersionOrigin;
 }
 
 /** Instances that were there then are replaced, by the rule of updates. */

@@ -53,12 +53,16 @@ export interface AuditRecord {
 
 export type ArchiveChange = 'created' | 'updated' | 'rotated' | 'rolled-back' | 'restored' | 'deleted';
 
-/** One version of a deployment's configuration, kept after deletion. */
-export interface ArchiveRecord<Spec> {
-  readonly version: number;
+/** How a version came to be. */
+export interface VersionOrigin {
   readonly change: ArchiveChange;
   readonly at: string;
   readonly by: string;
+}
+
+/** One version of a deployment's configuration, kept after deletion. */
+export interface ArchiveRecord<Spec> extends VersionOrigin {
+  readonly version: number;
   readonly spec: Spec;
   readonly specHash: string;
   /** What the image was; absent: the registry could not be asked. */

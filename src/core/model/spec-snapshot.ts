@@ -18,7 +18,7 @@ export function pinOf(imageDigest: string | undefined): Pinned {
 }
 
 export function snapshotOf({ spec, imageDigest }: { readonly spec: Workload } & Pinned): SpecSnapshot {
-  return { ...spec, ...pinOf(imageDigest) };
+  return imageDigest === undefined ? spec : { ...spec, imageDigest };
 }
 
 export function specOfSnapshot({ imageDigest: _pinned, ...spec }: SpecSnapshot): Workload {

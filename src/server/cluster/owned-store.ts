@@ -17,7 +17,7 @@ export class OwnedStore extends Store {
   #refused = 0;
 
   constructor(store: Store, guard: (tenantId: TenantId) => Guard | undefined) {
-    super(store.kv, store.view);
+    super(store.kv, store.view, store.derivesRows);
     this.#guard = guard;
   }
 

@@ -8,6 +8,7 @@ import type { Config } from '../config.ts';
 import { rootKeyPlace } from '../config-checks.ts';
 import { MemoryBrake, processHeap } from '../memory-brake.ts';
 import { requireHeap } from '../startup.ts';
+import { DERIVED_ROWS_FORMAT } from '../store/deployment-rows.ts';
 import { StoreFormat } from '../store/format.ts';
 import { openKv } from '../store/open.ts';
 import { Store } from '../store/store.ts';
@@ -32,7 +33,8 @@ export async function composeStore(
     onProblem: (problem) => log.warn({ problem }, 'store view'),
     onPage: (read) => requireHeap(kv, brake, read),
   });
-  return { kv, verified, format, heap, brake, view, store: new Store(kv, view) };
+  const store = new Store(kv, view, () => format.active >= DERIVED_ROWS_FORMAT);
+  return { kv, verified, format, heap, brake, view, store };
 }
 
 /** The one place that asks whether there may be other control planes. */

@@ -1,12 +1,13 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { DeploymentSpec } from '../../core/model/deployment.ts';
+import type { DeploymentRecord } from '../../core/model/deployment.ts';
 import type { IdKind, TenantId } from '../../core/model/ids.ts';
 import type { Principal } from '../access/principal.ts';
 import { createIds, lowestAt } from '../ids.ts';
+import { archiveId } from '../store/deployment-rows.ts';
 import { createMemoryKv } from '../store/memory.ts';
 import { Store, type TenantStore } from '../store/store.ts';
 import { StoreView } from '../store/view.ts';
-import { actorName, archiveId, Journal } from './journal.ts';
+import { type Actor, actorName, Journal } from './journal.ts';
 
 const SHOP = 't1' as TenantId;
 const PLATFORM = 't0' as TenantId;
@@ -97,37 +98,41 @@ describe('the journal', () => {
     expect(actorName({ requestId: 'x' })).toBe('system');
   });
 
+  const write = async (actor: Actor, version: number, bytes: number): Promise<void> => {
+    const spec = { name: 'web', environment: { A: 'x'.repeat(bytes) } };
+    const record = { spec, specHash: 'h', version } as unknown as DeploymentRecord;
+    const previous = tenant.get('deployments', 'web')?.record;
+    const transaction = tenant.transaction();
+    journal.version(transaction, actor, { previous, record, change: 'updated' });
+    await tenant.commit(transaction);
+  };
+  const archived = async () => (await tenant.archives('web')).entries;
+
   it('keeps fewer versions of large specs, also after many small ones', async () => {
-    const write = async (number: number, bytes: number): Promise<void> => {
-      const transaction = tenant.transaction();
-      const spec = { name: 'web', environment: { A: 'x'.repeat(bytes) } } as unknown as DeploymentSpec;
-      journal.archive(transaction, { requestId: 'r' }, { number, change: 'updated', spec, specHash: 'h' });
-      await tenant.commit(transaction);
-    };
-    for (let number = 1; number <= 60; number += 1) await write(number, 10);
-    expect(await recorded('archives')).toHaveLength(60);
-    for (let number = 61; number <= 80; number += 1) await write(number, 250_000);
-    const kept = await recorded('archives');
+    for (let number = 1; number <= 60; number += 1) await write({ requestId: 'r' }, number, 10);
+    expect(await archived()).toHaveLength(60);
+    for (let number = 61; number <= 80; number += 1) await write({ requestId: 'r' }, number, 250_000);
+    const kept = await archived();
     expect(kept.length).toBeLessThanOrEqual(21);
     expect(kept.length).toBeGreaterThanOrEqual(16);
     expect(kept.at(-1)?.id).toBe(archiveId('web', 80));
   });
 
-  it('keeps archive versions in numerical order', async () => {
-    for (const number of [10, 9, 100, 1]) {
-      const transaction = tenant.transaction();
-      journal.archive(
-        transaction,
-        { principal, requestId: 'r' },
-        { number, change: 'updated', spec: { name: 'web' } as DeploymentSpec, specHash: 'h' },
-      );
-      await tenant.commit(transaction);
-    }
-    const versions = (await recorded('archives')).map(({ record }) => 'version' in record && record.version);
-    expect(versions).toEqual([1, 9, 10, 100]);
-    expect((await tenant.getCold('archives', archiveId('web', 9)))?.record).toMatchObject({
-      by: 'tok1',
-      specHash: 'h',
-    });
+  it('keeps archive versions in numerical order, the newest in the record alone', async () => {
+    for (const number of [1, 9, 10, 100]) await write({ principal, requestId: 'r' }, number, 1);
+    expect((await archived()).map(({ record }) => record.version)).toEqual([1, 9, 10, 100]);
+    expect((await tenant.archives('web', { limit: 3 })).entries).toHaveLength(3);
+    expect((await recorded('archives')).map(({ id }) => id)).toEqual(
+      [1, 9, 10].map((number) => archiveId('web', number)),
+    );
+    for (const number of [9, 100])
+      expect(await tenant.archived('web', number)).toMatchObject({
+        version: number,
+        by: 'tok1',
+        specHash: 'h',
+      });
+    const after = (number: number) => tenant.archivesText('web', { after: archiveId('web', number) });
+    expect((await after(9)).entries).toHaveLength(2);
+    expect((await after(100)).entries).toEqual([]);
   });
 });

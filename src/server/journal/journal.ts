@@ -1,11 +1,10 @@
 import type { ArchiveChange, AuditRecord, EventSubject } from '../../core/model/event.ts';
-import type { DeploymentSpec } from '../../core/model/deployment.ts';
+import type { DeploymentRecord } from '../../core/model/deployment.ts';
 import type { TenantId } from '../../core/model/ids.ts';
-import { pinOf } from '../../core/model/spec-snapshot.ts';
 import type { Principal } from '../access/principal.ts';
 import type { Clock } from '../clock.ts';
 import type { Ids } from '../ids.ts';
-import { idOf } from '../store/record-ids.ts';
+import { archiveId, archiveRecord, putVersion, removeDeployment } from '../store/deployment-rows.ts';
 import type { Transaction } from '../store/transaction.ts';
 
 /** On whose behalf a change is made; controllers act as the system. */
@@ -23,8 +22,6 @@ export interface PublishedEvent {
   readonly details?: Readonly<Record<string, unknown>>;
 }
 
-const VERSION_DIGITS = 9;
-
 /** Bounded history, of large specs in bytes too. */
 const ARCHIVE_VERSIONS = 100;
 const ARCHIVE_BYTES = 4 * 1024 * 1024;
@@ -36,10 +33,6 @@ const REMOVED_IN = 5;
 /** How many versions of this size are kept. */
 function versionsKept(bytes: number): number {
   return Math.min(ARCHIVE_VERSIONS, Math.max(FEWEST_VERSIONS, Math.floor(ARCHIVE_BYTES / bytes)));
-}
-
-export function archiveId(deployment: string, version: number): string {
-  return idOf('archives', deployment, String(version).padStart(VERSION_DIGITS, '0'));
 }
 
 export function actorName(actor: Actor): string {
@@ -116,36 +109,45 @@ export class Journal {
     });
   }
 
-  /** The version that it pushes out of the bounds goes in the same commit. */
-  archive(
+  /** Stores a deployment with a new version. The version that it pushes out of the bounds goes in the same commit. */
+  version(
     transaction: Transaction,
     actor: Actor,
-    version: {
-      readonly number: number;
+    {
+      previous,
+      record,
+      change,
+    }: {
+      readonly previous: DeploymentRecord | undefined;
+      readonly record: DeploymentRecord;
       readonly change: ArchiveChange;
-      readonly spec: DeploymentSpec;
-      readonly specHash: string;
-      readonly imageDigest?: string;
     },
   ): void {
-    transaction.putCold('archives', archiveId(version.spec.name, version.number), {
-      version: version.number,
-      change: version.change,
-      at: this.#now(),
-      by: actorName(actor),
-      spec: version.spec,
-      specHash: version.specHash,
-      ...pinOf(version.imageDigest),
-    });
-    const remove = (old: number): void => {
-      if (old > 0) transaction.deleteCold('archives', archiveId(version.spec.name, old));
-    };
-    // So many are kept of any size: the spec need not be written out to know how long it is.
-    if (version.number <= FEWEST_VERSIONS) return;
-    remove(version.number - ARCHIVE_VERSIONS);
-    const kept = versionsKept(JSON.stringify(version.spec).length);
-    if (kept === ARCHIVE_VERSIONS) return;
-    const from = version.number - kept - (version.number % REMOVED_IN) * REMOVED_AT_ONCE;
-    for (let more = 0; more < REMOVED_AT_ONCE; more += 1) remove(from - more);
+    putVersion(transaction, { previous, record }, { change, at: this.#now(), by: actorName(actor) });
+    removeOldest(transaction, record);
   }
+
+  /** Removes a deployment; that is a version too, and the last one. */
+  lastVersion(transaction: Transaction, actor: Actor, previous: DeploymentRecord): void {
+    removeDeployment(transaction, previous);
+    const record = { ...previous, version: previous.version + 1 };
+    const origin = { change: 'deleted', at: this.#now(), by: actorName(actor) } as const;
+    const id = archiveId(record.spec.name, record.version);
+    transaction.putCold('archives', id, archiveRecord(record, origin));
+    removeOldest(transaction, record);
+  }
+}
+
+/** What is too much with this version. */
+function removeOldest(transaction: Transaction, { spec, version }: DeploymentRecord): void {
+  const remove = (old: number): void => {
+    if (old > 0) transaction.deleteCold('archives', archiveId(spec.name, old));
+  };
+  // So many are kept of any size: the spec need not be written out to know how long it is.
+  if (version <= FEWEST_VERSIONS) return;
+  remove(version - ARCHIVE_VERSIONS);
+  const kept = versionsKept(JSON.stringify(spec).length);
+  if (kept === ARCHIVE_VERSIONS) return;
+  const from = version - kept - (version % REMOVED_IN) * REMOVED_AT_ONCE;
+  for (let more = 0; more < REMOVED_AT_ONCE; more += 1) remove(from - more);
 }

@@ -64,6 +64,15 @@ describe('the format of records', () => {
     expect(FIRST.membersIn(SECOND.downgraded(NODE, SECOND.encode({}), 1))).toBe('{}');
   });
 
+  it('that changes no record is read as the one before it', () => {
+    const beside: Migration = { ...inBytes, about: 'rows that are derived', kinds: [] };
+    const codec = new RecordCodec(1, [inBytes, beside, beside]);
+    expect(codec.membersIn(SECOND.encode({ name: 'data' }))).toBe('{"name":"data"}');
+    expect(codec.membersIn('{"v":3,"name":"data"}')).toBe('{"name":"data"}');
+    expect(codec.membersIn(FIRST.encode({ name: 'data' }))).toBeUndefined();
+    expect([1, 2, 3].map((format) => codec.isAnyOutdated(format))).toEqual([true, false, false]);
+  });
+
   it('of a later release, or of none, is refused and not guessed', () => {
     expect(() => FIRST.migrated(NODE, SECOND.encode({ a: 1 }))).toThrow(StoreFormatError);
     expect(() => FIRST.migrated(NODE, '{"a":1}')).toThrow('of no release');

@@ -113,6 +113,10 @@ export class StoreFormat {
     const { record } = await this.#found(kv);
     if (record.rewritten >= record.format || record.format < this.#codec.newest) return 0;
     let count = 0;
+    if (!this.#codec.isAnyOutdated(record.rewritten)) {
+      await this.#noteRewritten(kv, record.format);
+      return count;
+    }
     // A pass that found nothing is the last: a process that had not heard of the raise yet wrote the earlier format once more.
     for (let found = -1; found !== 0; ) {
       found = 0;

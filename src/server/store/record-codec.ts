@@ -25,6 +25,8 @@ export class RecordCodec {
   /** Before the record's own members, so that both ways need no copy of it. */
   readonly #prefix: string;
   readonly #empty: string;
+  /** Of earlier formats in which every record reads as today. */
+  readonly #alike: readonly string[];
 
   constructor(oldest: number, migrations: readonly Migration[]) {
     this.oldest = oldest;
@@ -32,6 +34,8 @@ export class RecordCodec {
     this.#migrations = migrations;
     this.#prefix = `{"v":${this.newest},`;
     this.#empty = `{"v":${this.newest}}`;
+    const changed = migrations.findLastIndex(({ kinds }) => kinds.length > 0);
+    this.#alike = migrations.slice(changed + 1).map((_, at) => `{"v":${oldest + changed + 1 + at},`);
   }
 
   encode(record: object): string {
@@ -42,7 +46,10 @@ export class RecordCodec {
   /** The members alone; undefined when they are those of another format. */
   membersIn(text: string): string | undefined {
     if (text === this.#empty) return '{}';
-    return text.startsWith(this.#prefix) ? withIngressList(`{${text.slice(this.#prefix.length)}`) : undefined;
+    const prefix = text.startsWith(this.#prefix)
+      ? this.#prefix
+      : this.#alike.find((each) => text.startsWith(each));
+    return prefix === undefined ? undefined : withIngressList(`{${text.slice(prefix.length)}`);
   }
 
   /**
@@ -76,6 +83,11 @@ export class RecordCodec {
   isOutdated(key: string, text: string): boolean {
     const format = formatOf(text) ?? this.newest;
     return format < this.newest && this.#steps(key, format).length > 0;
+  }
+
+  /** Whether any record of this format reads otherwise today. */
+  isAnyOutdated(format: number): boolean {
+    return this.#migrations.slice(Math.max(0, format - this.oldest)).some(({ kinds }) => kinds.length > 0);
   }
 
   /** What a format brought, for people. */

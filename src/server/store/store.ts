@@ -1,5 +1,8 @@
+import type { DeploymentSpec } from '../../core/model/deployment.ts';
+import type { ArchiveRecord } from '../../core/model/event.ts';
 import type { TenantId } from '../../core/model/ids.ts';
 import type { Collection, CollectionPage, Stored } from './collection.ts';
+import { archiveId, archiveRecord } from './deployment-rows.ts';
 import { coldKey, isHot } from './keys.ts';
 import type { CommitResult, Kv, RangeOptions, WatchHandlers, Watch } from './kv.ts';
 import {
@@ -9,6 +12,7 @@ import {
   recordText,
   type TenantRecords,
 } from './records.ts';
+import { idOf, prefixOf } from './record-ids.ts';
 import { Transaction } from './transaction.ts';
 import type { StoreView } from './view.ts';
 
@@ -16,10 +20,13 @@ import type { StoreView } from './view.ts';
 export class Store {
   readonly kv: Kv;
   readonly view: StoreView;
+  /** False while a control plane that shares the store reads an earlier format only. */
+  readonly derivesRows: () => boolean;
 
-  constructor(kv: Kv, view: StoreView) {
+  constructor(kv: Kv, view: StoreView, derivesRows: () => boolean = () => true) {
     this.kv = kv;
     this.view = view;
+    this.derivesRows = derivesRows;
   }
 
   forTenant(tenantId: TenantId): TenantStore {
@@ -44,6 +51,11 @@ export class Store {
     if (touchesView) await this.view.reached(result.revision);
     return result;
   }
+}
+
+/** Of the versions of one deployment. */
+function underOf(deployment: string): string {
+  return `${prefixOf('archives', deployment)}/`;
 }
 
 interface ColdRange<T> {
@@ -120,12 +132,63 @@ export class TenantStore {
     };
   }
 
+  /**
+   * Versions of a deployment in their order. The newest may be the record itself: read from the view first, so that one that is stored meanwhile
+   * is found in the store.
+   */
+  archives(
+    deployment: string,
+    options: RangeOptions = {},
+  ): Promise<ColdRange<ArchiveRecord<DeploymentSpec>>> {
+    const newest = this.#newest(deployment, options);
+    return this.#withNewest(this.rangeCold('archives', underOf(deployment), options), options, newest);
+  }
+
+  archivesText(deployment: string, options: RangeOptions = {}): Promise<ColdRange<string>> {
+    const newest = this.#newest(deployment, options);
+    const range = this.rangeColdText('archives', underOf(deployment), options);
+    return this.#withNewest(range, options, newest && { ...newest, record: JSON.stringify(newest.record) });
+  }
+
+  async archived(deployment: string, version: number): Promise<ArchiveRecord<DeploymentSpec> | undefined> {
+    const newest = this.#newest(deployment);
+    const id = archiveId(deployment, version);
+    return newest?.id === id ? newest.record : (await this.getCold('archives', id))?.record;
+  }
+
+  /** As stored, also where a store of suppositions has another record. */
+  #newest(
+    deployment: string,
+    { after }: RangeOptions = {},
+  ): Stored<ArchiveRecord<DeploymentSpec>> | undefined {
+    const deployments = this.#store.view.tenant(this.tenantId, 'deployments');
+    const stored = deployments.get(idOf('deployments', deployment));
+    const origin = stored?.record.newest;
+    if (stored === undefined || origin === undefined) return undefined;
+    const id = archiveId(deployment, stored.record.version);
+    return after !== undefined && id <= after
+      ? undefined
+      : { ...stored, id, record: archiveRecord(stored.record, origin) };
+  }
+
+  async #withNewest<T>(
+    reading: Promise<ColdRange<T>>,
+    { limit = Number.POSITIVE_INFINITY }: RangeOptions,
+    newest: Stored<T> | undefined,
+  ): Promise<ColdRange<T>> {
+    const range = await reading;
+    const { entries } = range;
+    if (newest === undefined || entries.length >= limit || (entries.at(-1)?.id ?? '') >= newest.id)
+      return range;
+    return { ...range, entries: [...entries, newest], length: range.length + (newest.bytes ?? 0) };
+  }
+
   watchCold(kind: keyof ColdRecords, afterRevision: number, handlers: WatchHandlers): Watch {
     return this.#store.kv.watch(coldKey(this.tenantId, kind, ''), afterRevision, handlers);
   }
 
   transaction(): Transaction {
-    return new Transaction(this.tenantId);
+    return new Transaction(this.tenantId, this.#store.derivesRows());
   }
 
   commit(transaction: Transaction): Promise<CommitResult> {

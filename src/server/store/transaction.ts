@@ -10,9 +10,12 @@ export class Transaction {
   readonly #guards: Guard[] = [];
   readonly #puts: Put[] = [];
   readonly #deletes: string[] = [];
+  /** Whether the record of a deployment may stand for its snapshot and its version (`deployment-rows.ts`). */
+  readonly derivesRows: boolean;
 
-  constructor(tenantId: TenantId) {
+  constructor(tenantId: TenantId, derivesRows = true) {
     this.#tenantId = tenantId;
+    this.derivesRows = derivesRows;
   }
 
   get tenantId(): TenantId {
@@ -32,6 +35,12 @@ export class Transaction {
   put<K extends keyof TenantRecords>(kind: K, id: string, record: TenantRecords[K]): this {
     this.#puts.push({ key: tenantKey(this.#tenantId, kind, id), value: encodeRecord(record), record });
     return this;
+  }
+
+  /** A commit has a key once. */
+  hasPut(kind: keyof TenantRecords, id: string): boolean {
+    const key = tenantKey(this.#tenantId, kind, id);
+    return this.#puts.some((put) => put.key === key);
   }
 
   delete(kind: keyof TenantRecords, id: string): this {

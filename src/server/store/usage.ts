@@ -1,6 +1,7 @@
 import { parsedRecord } from '../../core/model/values.ts';
 import { type TenantId, tenantId } from '../../core/model/ids.ts';
 import { QUOTA_KINDS, type QuotaKind, type Stock } from '../../core/model/quota.ts';
+import { standsForRows } from './deployment-rows.ts';
 import { coldKey, isHot, kindOfKey, tenantOfKey } from './keys.ts';
 import type { Commit } from './kv.ts';
 import type { ColdRecords, TenantRecords } from './records.ts';
@@ -45,6 +46,8 @@ export interface Growth extends Stock {
   readonly kind: QuotaKind;
   /** Of those bytes, what is held in memory. */
   readonly heldBytes: number;
+  /** Of both, versions that the record of their deployment stands for. */
+  readonly derived: Stock;
 }
 
 interface ColdCount {
@@ -92,9 +95,10 @@ export class StoreUsage {
     const { view } = this.#store;
     const held = hot === undefined ? NONE : view.stock(tenantId, hot);
     const also = alsoBytesOf.reduce((sum, other) => sum + view.stock(tenantId, other).bytes, 0);
+    const derived = kind === 'archives' ? view.derived(tenantId) : NONE;
     return {
-      records: hot === undefined ? stored.records : held.records,
-      bytes: held.bytes + also + stored.bytes,
+      records: hot === undefined ? stored.records + derived.records : held.records,
+      bytes: held.bytes + also + stored.bytes + derived.bytes,
     };
   }
 
@@ -116,24 +120,44 @@ export class StoreUsage {
   growth(commit: Commit): readonly Growth[] {
     // Of a few kinds: looked through faster than found by a key that is made for it.
     const found: { -readonly [K in keyof Growth]: Growth[K] }[] = [];
-    const add = (key: string, value: string | undefined): void => {
+    const growthOf = (tenantId: TenantId, kind: QuotaKind) => {
+      let growth = found.find((one) => one.kind === kind && one.tenantId === tenantId);
+      if (growth === undefined) {
+        growth = { tenantId, kind, records: 0, bytes: 0, heldBytes: 0, derived: NONE };
+        found.push(growth);
+      }
+      return growth;
+    };
+    const add = (key: string, value: string | undefined, record?: object): void => {
       const counted = KIND_OF.get(kindOfKey(key));
       if (counted === undefined) return;
       const before = this.#heldBytes(key);
       const tenantId = tenantOfKey(key) ?? tenantNamed(value);
       if (tenantId === undefined) return;
-      const bytes = (value === undefined ? 0 : Buffer.byteLength(value)) - (before ?? 0);
+      const size = value === undefined ? 0 : Buffer.byteLength(value);
+      const bytes = size - (before ?? 0);
       const records = (value === undefined ? 0 : 1) - (before === undefined ? 0 : 1);
-      let growth = found.find((one) => one.kind === counted.kind && one.tenantId === tenantId);
-      if (growth === undefined) {
-        growth = { tenantId, kind: counted.kind, records: 0, bytes: 0, heldBytes: 0 };
-        found.push(growth);
-      }
+      const growth = growthOf(tenantId, counted.kind);
       if (counted.counts) growth.records += records;
       growth.bytes += bytes;
       if (isHot(key)) growth.heldBytes += bytes;
+      if (counted.kind !== 'deployments' || !counted.counts) return;
+      const was = this.#derivedBytes(key);
+      const is = standsForRows(record) ? size : undefined;
+      if (was === undefined && is === undefined) return;
+      const history = growthOf(tenantId, 'archives');
+      const moved = {
+        records: (is === undefined ? 0 : 1) - (was === undefined ? 0 : 1),
+        bytes: (is ?? 0) - (was ?? 0),
+      };
+      history.records += moved.records;
+      history.bytes += moved.bytes;
+      history.derived = {
+        records: history.derived.records + moved.records,
+        bytes: history.derived.bytes + moved.bytes,
+      };
     };
-    for (const { key, value } of commit.puts ?? []) add(key, value);
+    for (const { key, value, record } of commit.puts ?? []) add(key, value, record);
     for (const key of commit.deletes ?? []) add(key, undefined);
     return found;
   }
@@ -153,15 +177,21 @@ export class StoreUsage {
     return this.#store.view.stored(key)?.bytes;
   }
 
+  /** Of the record under a key of deployments, if it stands for a version. */
+  #derivedBytes(key: string): number | undefined {
+    const stored = this.#store.view.stored(key);
+    return stored !== undefined && standsForRows(stored.record) ? (stored.bytes ?? 0) : undefined;
+  }
+
   /** After a commit of this process. */
   committed(growth: readonly Growth[]): void {
-    for (const { tenantId, kind, records, bytes, heldBytes } of growth) {
+    for (const { tenantId, kind, records, bytes, heldBytes, derived } of growth) {
       const { hot, cold } = COUNTED[kind];
       const known = cold && this.#cold.get(`${tenantId}/${cold}`);
       if (known === undefined) continue;
       known.stock = {
-        records: known.stock.records + (hot === undefined ? Math.max(0, records) : 0),
-        bytes: known.stock.bytes + Math.max(0, bytes - heldBytes),
+        records: known.stock.records + (hot === undefined ? Math.max(0, records - derived.records) : 0),
+        bytes: known.stock.bytes + Math.max(0, bytes - heldBytes - derived.bytes),
       };
     }
   }

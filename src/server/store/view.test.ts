@@ -276,7 +276,7 @@ describe('the view', () => {
   });
 
   it('does not start on a record it cannot read', async () => {
-    for (const value of ['{', '{"v":2}', '{}', 'null', '5']) {
+    for (const value of ['{', '{"v":3}', '{}', 'null', '5']) {
       const kv = createMemoryKv();
       await kv.commit({ puts: [{ key: 'h/t/t1/quota/a', value }] });
       await expect(StoreView.open(kv, QUIET), value).rejects.toThrow();

@@ -1,8 +1,10 @@
 import { isRecord, messageOf } from '../../core/model/values.ts';
 import type { TenantId } from '../../core/model/ids.ts';
+import type { DeploymentRecord } from '../../core/model/deployment.ts';
 import type { Stock } from '../../core/model/quota.ts';
 import { Collection, type Stored } from './collection.ts';
-import { globalKey, HOT_PREFIX, type HotKey, parseHotKey, tenantKey } from './keys.ts';
+import { derivedSnapshot, derivedSnapshotId } from './deployment-rows.ts';
+import { globalKey, HOT_PREFIX, type HotKey, leadingId, parseHotKey, tenantKey } from './keys.ts';
 import type { Kv, KvChangeBatch, KvEntry, Watch } from './kv.ts';
 import { LargeRecords } from './large-records.ts';
 import { snapshotPages } from './pages.ts';
@@ -48,6 +50,13 @@ function typedId(record: unknown): string | undefined {
   return typeof id === 'string' ? id : undefined;
 }
 
+type HotChange = HotKey & { readonly before?: Stored<unknown>; readonly after?: Stored<unknown> };
+
+/** Whose deployment it is; undefined: it is none. */
+function deploymentsOf({ tenantId, kind }: HotKey): TenantId | undefined {
+  return kind === 'deployments' ? tenantId : undefined;
+}
+
 const NONE: Stock = { records: 0, bytes: 0 };
 
 const RELIST_DELAY_MS = 200;
@@ -64,6 +73,9 @@ export class StoreView {
   readonly #listeners = new Set<ViewListener>();
   readonly #large = new LargeRecords();
   readonly #ofTenants = new Map<string, Stock>();
+  /** By key, snapshots of records that are being replaced or removed, until the whole commit is taken in. */
+  readonly #left = new Map<string, Stored<unknown>>();
+  readonly #derived = new Map<TenantId, Stock>();
   readonly #waiting: { revision: number; wake: () => void }[] = [];
   #watch: Watch | undefined;
   #revision = 0;
@@ -104,6 +116,7 @@ export class StoreView {
       this.#put(entry, { isSetBack });
     }
     for (const key of gone) this.#remove(key);
+    this.#settle();
     if (isSetBack) this.#revision = revision;
     this.#follow(revision);
   }
@@ -125,6 +138,7 @@ export class StoreView {
       await this.#options.onPage?.(bytes);
     }
     for (const key of gone) this.#remove(key);
+    this.#settle();
     this.#isLoaded = true;
     this.#follow(revision);
   }
@@ -154,6 +168,7 @@ export class StoreView {
       if (change.entry) this.#put(change.entry);
       else this.#remove(change.key);
     }
+    this.#settle();
     this.#advance(batch.revision);
   }
 
@@ -204,22 +219,79 @@ export class StoreView {
     const collection = this.#collection(key.tenantId, key.kind);
     const before = collection.get(key.id);
     if (before !== undefined && before.modRevision >= entry.modRevision && !isSetBack) return;
+    // Revisions say nothing then; the record that stands for it is listed before it.
+    if (isSetBack && key.kind === 'specs' && this.#isDerived(key, entry.modRevision)) return;
     const after = this.#stored(key.id, entry, strings);
+    const deployments = deploymentsOf(key);
+    if (deployments !== undefined) this.#leave(deployments, key.id);
     collection.set(after, before?.bytes);
+    const derived = deployments && this.#derive(deployments, key.id);
     if (key.tenantId === undefined && OF_TENANTS.has(key.kind)) {
       this.#count(key.kind, before, -1);
       this.#count(key.kind, after, 1);
     }
     this.#emit({ ...key, ...(before === undefined ? {} : { before }), after });
+    if (derived) this.#emit(derived);
   }
 
   #remove(fullKey: string): void {
     const key = parseHotKey(fullKey);
     if (key === undefined) return;
+    // Of a relist: a key that the store does not have, for a record that stands for it.
+    if (key.kind === 'specs' && this.#isDerived(key)) return;
+    const deployments = deploymentsOf(key);
+    if (deployments !== undefined) this.#leave(deployments, key.id);
     const before = this.#collection(key.tenantId, key.kind).delete(key.id);
     if (before === undefined) return;
     if (key.tenantId === undefined && OF_TENANTS.has(key.kind)) this.#count(key.kind, before, -1);
     this.#emit({ ...key, before });
+  }
+
+  /** Whether a snapshot is what the record of its deployment says, as of this revision. */
+  #isDerived({ tenantId, id }: HotKey, revision = 0): boolean {
+    const stored = tenantId && this.tenant(tenantId, 'deployments').get(leadingId(id));
+    return !!stored && stored.modRevision >= revision && derivedSnapshotId(stored) === id;
+  }
+
+  /** The snapshot that the record stands for, if any: in the view before anybody hears of the record. */
+  #derive(tenantId: TenantId, id: string): HotChange | undefined {
+    const stored = this.tenant(tenantId, 'deployments').get(id);
+    const after = stored && derivedSnapshot(stored, this.#large.isLarge(stored.bytes ?? 0));
+    if (after === undefined) return undefined;
+    this.#countDerived(tenantId, stored, 1);
+    const specs = this.tenant(tenantId, 'specs');
+    const before = specs.get(after.id);
+    specs.set(after, before?.bytes);
+    return { tenantId, kind: 'specs', id: after.id, ...(before === undefined ? {} : { before }), after };
+  }
+
+  /** The commit that replaces or removes a record stores its snapshot; one that does not is of a tenant that is erased. */
+  #leave(tenantId: TenantId, id: string): void {
+    const stored = this.tenant(tenantId, 'deployments').get(id);
+    const snapshot = stored && derivedSnapshotId(stored);
+    if (snapshot === undefined) return;
+    this.#countDerived(tenantId, stored, -1);
+    const held = this.tenant(tenantId, 'specs').get(snapshot);
+    if (held !== undefined && held.modRevision === stored?.modRevision)
+      this.#left.set(tenantKey(tenantId, 'specs', held.id), held);
+  }
+
+  #countDerived(tenantId: TenantId, stored: Stored<DeploymentRecord> | undefined, sign: 1 | -1): void {
+    const { records, bytes } = this.derived(tenantId);
+    this.#derived.set(tenantId, {
+      records: records + sign,
+      bytes: bytes + sign * (stored?.bytes ?? 0),
+    });
+  }
+
+  /** Records of deployments that stand for a version of the archive (`deployment-rows.ts`). */
+  derived(tenantId: TenantId): Stock {
+    return this.#derived.get(tenantId) ?? NONE;
+  }
+
+  #settle(): void {
+    for (const [key, left] of this.#left) if (this.stored(key) === left) this.#remove(key);
+    this.#left.clear();
   }
 
   #stored(id: string, entry: KvEntry, strings?: SharedStrings): Stored<unknown> {
@@ -274,7 +346,7 @@ export class StoreView {
   }
 
   /** A key says what its record is: nothing else is written under it. */
-  #emit(change: HotKey & { readonly before?: Stored<unknown>; readonly after?: Stored<unknown> }): void {
+  #emit(change: HotChange): void {
     for (const listener of this.#listeners) listener(change as ViewChange);
   }
 

@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { TenantId } from '../../core/model/ids.ts';
 import { createIds } from '../ids.ts';
-import { archiveId, Journal } from '../journal/journal.ts';
+import { Journal } from '../journal/journal.ts';
+import { archiveId } from '../store/deployment-rows.ts';
 import { createMemoryKv } from '../store/memory.ts';
 import { Store, type TenantStore } from '../store/store.ts';
 import { StoreView } from '../store/view.ts';

@@ -10,6 +10,7 @@ import type { Clock } from '../../../src/server/clock.ts';
 import { createIds } from '../../../src/server/ids.ts';
 import { Journal } from '../../../src/server/journal/journal.ts';
 import { TenantClusters } from '../../../src/server/placement/tenant-clusters.ts';
+import { putVersion, removeDeployment } from '../../../src/server/store/deployment-rows.ts';
 import { idOf, prefixOf } from '../../../src/server/store/record-ids.ts';
 import type { Kv } from '../../../src/server/store/kv.ts';
 import { createMemoryKv } from '../../../src/server/store/memory.ts';
@@ -27,6 +28,8 @@ import type { Timers } from '../../../src/server/reconcile/timers.ts';
 /** A tenant with controllers, agents that can be told what to see, and time that moves when the test says so. For tests only. */
 
 export const TENANT = '11111111-1111-4111-8111-111111111111' as TenantId;
+/** The origin of versions that a simulated request writes. */
+export const AS_ADMITTED = { change: 'updated', at: '', by: 'sim' } as const;
 const EPOCH_MS = Date.UTC(2026, 0, 1);
 
 export class FakeTime implements Clock, Timers {
@@ -276,7 +279,7 @@ export class Simulation {
       createdAt: '',
       updatedAt: '',
     };
-    transaction.put('deployments', id, record).put('specs', idOf('specs', spec.name, record.specHash), next);
+    putVersion(transaction, { previous, record }, AS_ADMITTED);
     return record;
   }
 
@@ -303,12 +306,15 @@ export class Simulation {
     if (stable === undefined || canary === undefined) throw new Error(`no canary of ${name}`);
     const { spec, specHash } = canary;
     const promoted = { ...stable, spec, specHash, version: stable.version + 1 };
-    await this.write((transaction) => transaction.put('deployments', id, promoted).delete('canaries', id));
+    await this.write((transaction) => {
+      putVersion(transaction.delete('canaries', id), { previous: stable, record: promoted }, AS_ADMITTED);
+    });
     await this.settle();
   }
 
   async remove(name: string): Promise<void> {
-    await this.write((transaction) => transaction.delete('deployments', idOf('deployments', name)));
+    const stored = this.tenant.get('deployments', idOf('deployments', name));
+    if (stored !== undefined) await this.write((transaction) => removeDeployment(transaction, stored.record));
     await this.settle();
   }
 

@@ -195,6 +195,10 @@ export class SimulationLaws {
     const quota = truth.get('quota', 'quota')?.record.containers ?? Infinity;
     this.#hold('quota', counted.length <= quota, () => `${counted.length} instances for a quota of ${quota}`);
     const capacity = truth.get('nodes', idOf('nodes', made.nodeId))?.record.capacity.cpu ?? 0;
+    const lost = counted.find(
+      ({ deployment, specHash }) => truth.get('specs', idOf('specs', deployment, specHash)) === undefined,
+    );
+    this.#hold('kept spec', lost === undefined, () => `the spec of ${lost?.id} is not kept`);
     const taken = counted
       .filter(({ nodeId }) => nodeId === made.nodeId)
       .map(({ deployment, specHash }) => truth.get('specs', idOf('specs', deployment, specHash))?.record)

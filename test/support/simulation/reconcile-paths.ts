@@ -5,7 +5,8 @@ import { activeRun } from '../../../src/core/model/job-run.ts';
 import { jobOwner } from '../../../src/core/model/owner.ts';
 import { LIVENESS_TIMINGS } from '../../../src/core/plan/liveness/node-liveness.ts';
 import { fencedAfterMs, type VolumeRecord } from '../../../src/core/model/volume.ts';
-import { hashSpec, TENANT } from './controllers.ts';
+import { AS_ADMITTED, hashSpec, TENANT } from './controllers.ts';
+import { putVersion } from '../../../src/server/store/deployment-rows.ts';
 import { idOf } from '../../../src/server/store/record-ids.ts';
 import type { Machine, World } from './world.ts';
 
@@ -85,7 +86,9 @@ async function promoteCanary(world: World): Promise<void> {
   if (stable === undefined || canary === undefined) throw new Error('there is no canary to promote');
   const { spec, specHash } = canary;
   const promoted = { ...stable, spec, specHash, version: stable.version + 1 };
-  await world.write((transaction) => transaction.put('deployments', id, promoted).delete('canaries', id));
+  await world.write((transaction) => {
+    putVersion(transaction.delete('canaries', id), { previous: stable, record: promoted }, AS_ADMITTED);
+  });
 }
 
 async function createJob(world: World, image: string): Promise<void> {
@@ -221,8 +224,7 @@ export const RECONCILE_PATHS: readonly ReconcilePath[] = [
     setup: started,
     stages: [
       {
-        act: (world) =>
-          world.write((transaction) => transaction.delete('deployments', idOf('deployments', 'web'))),
+        act: (world) => world.remove('web'),
       },
     ],
   },

@@ -119,10 +119,7 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     if (world.truth.get('deployments', idOf('deployments', name)) !== undefined)
       await world.apply(name, { replicas: world.dice.below(world.dice.chance(0.1) ? 20 : 6) });
   },
-  delete: (world) =>
-    world.write((transaction) =>
-      transaction.delete('deployments', idOf('deployments', world.dice.pick(NAMES))),
-    ),
+  delete: (world) => world.remove(world.dice.pick(NAMES)),
   cordon: async (world) => {
     const { name } = anyMachine(world);
     await world.alterNode(name, { schedulable: false });

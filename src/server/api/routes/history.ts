@@ -12,7 +12,6 @@ import type { IdKind } from '../../../core/model/ids.ts';
 import { lowestAt } from '../../ids.ts';
 import type { Stored } from '../../store/collection.ts';
 import type { ColdRecords } from '../../store/records.ts';
-import { prefixOf } from '../../store/record-ids.ts';
 import { invalidParameter, type PageRequest, pageReply, pageRequest, readPage } from '../paging.ts';
 import {
   JsonText,
@@ -211,12 +210,8 @@ export function historyRoutes(): Route[] {
       const page = pageRequest(query);
       if (isRejection(page)) return page;
       const name = params.name;
-      const under = `${prefixOf('archives', name)}/`;
-      const entries = await readPage(page, (options) => store.rangeColdText('archives', under, options));
-      if (
-        entries.length === 0 &&
-        (await store.rangeCold('archives', under, { limit: 1 })).entries.length === 0
-      )
+      const entries = await readPage(page, (options) => store.archivesText(name, options));
+      if (entries.length === 0 && (await store.archivesText(name, { limit: 1 })).entries.length === 0)
         return deploymentNotFound('name', name);
       return pageReply(
         page,

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { volumeSample } from '../../../../test/support/samples/volume.ts';
 import type { NodeName } from '../../../core/model/ids.ts';
-import { archiveId } from '../../journal/journal.ts';
+import { archiveId } from '../../store/deployment-rows.ts';
 import { KvUnavailableError } from '../../store/kv.ts';
 import { type Behaviour, Simulation, TENANT } from '../../../../test/support/simulation/controllers.ts';
 
@@ -157,8 +157,10 @@ describe('instances controller', () => {
     const after = sim.tenant.get('deployments', 'web')?.record;
     expect(after).toMatchObject({ specHash: before?.specHash, version: 3 });
     expect(after?.spec.update?.onFailure).toBe('rollback');
-    const { entries } = await sim.tenant.rangeCold('archives');
+    const { entries } = await sim.tenant.archives('web');
     expect(entries.map(({ record }) => [record.version, record.change, record.by])).toEqual([
+      [1, 'updated', 'sim'],
+      [2, 'updated', 'sim'],
       [3, 'rolled-back', 'system'],
     ]);
     expect(await sim.events('deployment.rolled_back')).toHaveLength(1);
@@ -224,8 +226,8 @@ describe('instances controller', () => {
     });
     await sim.advance(65_000);
     expect(sim.tenant.get('deployments', 'web')?.record.version).toBe(103);
-    const { entries } = await sim.tenant.rangeCold('archives');
-    expect(entries.map(({ record }) => record.version)).toEqual([2, 101, 103]);
+    const { entries } = await sim.tenant.archives('web');
+    expect(entries.map(({ record }) => record.version)).toEqual([2, 101, 102, 103]);
   });
 
   it('lets a new spec supersede a rollout at once', async () => {

@@ -4,13 +4,7 @@ import type {
   VolumeMount,
   Workload,
 } from '../../../core/model/deployment.ts';
-import {
-  pinOf,
-  runIdentity,
-  snapshotOf,
-  specOfSnapshot,
-  type SpecSnapshot,
-} from '../../../core/model/spec-snapshot.ts';
+import { runIdentity, specOfSnapshot, type SpecSnapshot } from '../../../core/model/spec-snapshot.ts';
 import { standingWays } from '../../../core/model/ingress.ts';
 import type { WantedPlan } from '../../../core/plan/rollout/instances.ts';
 import { carryRotation } from '../../../core/secrets/rotation.ts';
@@ -44,28 +38,19 @@ export function addRollback(
   if (residencyConflict(tenant, terms, record.spec, deployment.spec) !== undefined) return false;
   const { name } = record.spec;
   const subject = { kind: 'Deployment', name } as const;
-  transaction
-    .put('deployments', id, record)
-    .put('specs', idOf('specs', name, record.specHash), snapshotOf(record))
-    .put('rollouts', id, {
-      deploymentId: record.id,
-      specHash: record.specHash,
-      version: record.version,
-      state: 'progressing',
-      from: rollback,
-      isRollback: true,
-      failed: { specHash: rollout.specHash, version: rollout.version, message: plan.status.message },
-      placed: true,
-      generation: rollout.generation + 1,
-    });
-  claimVolumes(tenant, name, { before: deployment.spec, after: record.spec }, transaction);
-  deps.journal.archive(transaction, SYSTEM, {
-    number: record.version,
-    change: 'rolled-back',
-    spec: record.spec,
+  deps.journal.version(transaction, SYSTEM, { previous: deployment, record, change: 'rolled-back' });
+  transaction.put('rollouts', id, {
+    deploymentId: record.id,
     specHash: record.specHash,
-    ...pinOf(record.imageDigest),
+    version: record.version,
+    state: 'progressing',
+    from: rollback,
+    isRollback: true,
+    failed: { specHash: rollout.specHash, version: rollout.version, message: plan.status.message },
+    placed: true,
+    generation: rollout.generation + 1,
   });
+  claimVolumes(tenant, name, { before: deployment.spec, after: record.spec }, transaction);
   deps.journal.event(transaction, tenant.tenantId, {
     kind: 'deployment.rolled_back',
     subject,

@@ -56,7 +56,12 @@ describe('the scaling controller', () => {
     const down = (await sim.events('deployment.scaled')).at(-1);
     expect(down?.message).toContain('CPU is 0 % of 1 core');
     expect(await sim.events('deployment.rollout_started')).toEqual([]);
-    expect((await sim.tenant.rangeCold('archives')).entries).toEqual([]);
+    // The version is as it was written, whatever the number of instances is now.
+    const versions = (await sim.tenant.archives('web')).entries.map(({ record }) => record);
+    expect(versions.map(({ version, by, spec }) => [version, by, spec.replicas])).toEqual([[1, 'sim', 1]]);
+    const restored = sim.tenant.get('deployments', 'web')?.record;
+    expect(restored?.newest).toBeUndefined();
+    expect(sim.tenant.list('specs').map(({ id }) => id)).toEqual([`web/${restored?.specHash}`]);
   });
 
   it('measures against the limit, else the request, else one core', async () => {

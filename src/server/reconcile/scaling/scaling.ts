@@ -10,6 +10,7 @@ import {
 } from '../../../core/plan/scaling/scaling.ts';
 import { type PlacementPlan, planPlacement } from '../../placement/explanation.ts';
 import type { Stored } from '../../store/collection.ts';
+import { putUnversioned } from '../../store/deployment-rows.ts';
 import { idOf } from '../../store/record-ids.ts';
 import type { TenantStore } from '../../store/store.ts';
 import type { ViewChange } from '../../store/view.ts';
@@ -186,12 +187,10 @@ export class ScalingController extends Reconciler {
       .transaction()
       .expect('deployments', id, deployment)
       .expect('scaling-policies', id, policy)
-      .expect('canaries', id, undefined)
-      .put('deployments', id, {
-        ...record,
-        spec: { ...record.spec, replicas: to },
-        updatedAt: clock.now().toISOString(),
-      });
+      .expect('canaries', id, undefined);
+    const spec = { ...record.spec, replicas: to };
+    const scaled = { ...record, spec, updatedAt: clock.now().toISOString() };
+    putUnversioned(transaction, { previous: record, record: scaled });
     const why = limit === undefined ? '' : `; more are wanted, but ${limit}`;
     journal.event(transaction, tenant.tenantId, {
       kind: 'deployment.scaled',

@@ -16,8 +16,9 @@ import { pinOf } from '../../../core/model/spec-snapshot.ts';
 import { received } from '../../../core/rejections/redaction.ts';
 import { reject } from '../../../core/rejections/reject.ts';
 import type { BACKUPS } from '../../../core/operations/backups.ts';
-import { actorName, archiveId } from '../../journal/journal.ts';
-import { idOf, prefixOf } from '../../store/record-ids.ts';
+import { actorName } from '../../journal/journal.ts';
+import { archiveId } from '../../store/deployment-rows.ts';
+import { idOf } from '../../store/record-ids.ts';
 import type { TenantStore } from '../../store/store.ts';
 import { acceptedOf, type Admission, type Caller, commitAttempts, type Outcome } from '../admission.ts';
 import { backupTransaction, jsonBytes } from './backup-stored.ts';
@@ -32,7 +33,7 @@ async function history(
   { spec, version }: DeploymentRecord,
   canary: BackupCanary | null,
 ): Promise<{ readonly revisions: readonly ArchiveRecord<DeploymentSpec>[]; readonly found: number }> {
-  const { entries } = await tenant.rangeCold('archives', `${prefixOf('archives', spec.name)}/`, {
+  const { entries } = await tenant.archives(spec.name, {
     after: archiveId(spec.name, Math.max(0, version - BACKUP_REVISIONS)),
     limit: BACKUP_REVISIONS,
   });

@@ -1,4 +1,3 @@
-import { pinOf } from '../../../core/model/spec-snapshot.ts';
 import type { DEPLOYMENTS } from '../../../core/operations/deployments.ts';
 import type { DeploymentRecord } from '../../../core/model/deployment.ts';
 import type { InstanceAction } from '../../../core/plan/rollout/instance-actions.ts';
@@ -63,7 +62,6 @@ export async function deleteDeployment(
     const transaction = caller.tenant
       .transaction()
       .expect('deployments', idOf('deployments', name), stored)
-      .delete('deployments', idOf('deployments', name))
       .delete('deployment-status', idOf('deployment-status', name))
       .delete('scaling-policies', idOf('scaling-policies', name))
       .delete('canaries', idOf('canaries', name))
@@ -72,13 +70,7 @@ export async function deleteDeployment(
       transaction.delete('deployment-ids', record.id);
     claimVolumes(caller.tenant, name, { before: record.spec, after: undefined }, transaction);
     claimIngress(caller.tenant, name, { before: record.spec, after: undefined }, transaction);
-    admission.journal.archive(transaction, caller, {
-      number: version,
-      change: 'deleted',
-      spec: record.spec,
-      specHash: record.specHash,
-      ...pinOf(record.imageDigest),
-    });
+    admission.journal.lastVersion(transaction, caller, record);
     admission.journal.event(transaction, caller.tenant.tenantId, {
       kind: 'deployment.deleted',
       subject,

@@ -400,7 +400,7 @@ function withPlan(
   return written(200, { ...answer.body, warnings, plan: { ...plan, ...diff } });
 }
 
-/** The record with its snapshot, index, archive version, event and audit line: one commit, guarded by what was read. */
+/** The record with its snapshot, archive version, event and audit line: one commit, guarded by what was read. */
 export function writeTransaction(
   admission: Admission,
   caller: Caller,
@@ -413,20 +413,10 @@ export function writeTransaction(
   const { name } = record.spec;
   const id = idOf('deployments', name);
   const subject = { kind: 'Deployment', name } as const;
-  const transaction = tenant
-    .transaction()
-    .expect('deployments', id, previous)
-    .put('deployments', id, record)
-    .put('specs', idOf('specs', name, record.specHash), snapshotOf(record));
+  const transaction = tenant.transaction().expect('deployments', id, previous);
+  admission.journal.version(transaction, caller, { previous: previous?.record, record, change });
   if (previous !== undefined && !endsCanary)
     addSupersededCanary(admission, caller, previous.record, record, transaction);
-  admission.journal.archive(transaction, caller, {
-    number: record.version,
-    change,
-    spec: record.spec,
-    specHash: record.specHash,
-    ...pinOf(record.imageDigest),
-  });
   if (change !== 'deleted') {
     admission.journal.event(transaction, tenant.tenantId, {
       kind: EVENT_OF_CHANGE[change],

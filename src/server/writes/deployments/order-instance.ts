@@ -9,6 +9,7 @@ import { reject } from '../../../core/rejections/reject.ts';
 import type { Rejection } from '../../../core/rejections/rejection.ts';
 import { findDeployment } from '../../reads/deployment.ts';
 import { instanceNotFound } from '../../reads/instance.ts';
+import { putUnversioned } from '../../store/deployment-rows.ts';
 import { idOf, prefixOf } from '../../store/record-ids.ts';
 import type { TenantStore } from '../../store/store.ts';
 import { acceptedOf, type Admission, type Caller, commitAttempts, type Outcome } from '../admission.ts';
@@ -61,10 +62,9 @@ export async function orderInstance(
       ? { instance: one.id, at, kind: 'stop' }
       : { instance: one.id, at, kind, attempt: one.attempt + 1 };
     const id = idOf('deployments', name);
-    const transaction = tenant
-      .transaction()
-      .expect('deployments', id, stored)
-      .put('deployments', id, { ...record, orders: [...openOrders(tenant, record, one), order] });
+    const transaction = tenant.transaction().expect('deployments', id, stored);
+    const ordered = { ...record, orders: [...openOrders(tenant, record, one), order] };
+    putUnversioned(transaction, { previous: record, record: ordered });
     const subject = { kind: 'Instance', name: one.id } as const;
     const details = { deployment: name, node: one.nodeId };
     admission.journal.event(transaction, tenant.tenantId, {

@@ -5,6 +5,7 @@ import type { DEPLOYMENTS } from '../../../core/operations/deployments.ts';
 import { nextRestart } from '../../../core/plan/rollout/restart-order.ts';
 import { instanceNotFound } from '../../reads/instance.ts';
 import { findDeployment, storedDeploymentView } from '../../reads/deployment.ts';
+import { putUnversioned } from '../../store/deployment-rows.ts';
 import { idOf } from '../../store/record-ids.ts';
 import { acceptedOf, type Admission, type Caller, commitAttempts, type Outcome } from '../admission.ts';
 import { type IfMatch, revisionRejection } from '../if-match.ts';
@@ -39,7 +40,8 @@ export async function restartDeployment(
     const record = { ...stored.record, restart };
     const subject = { kind: 'Deployment', name } as const;
     const id = idOf('deployments', name);
-    const transaction = tenant.transaction().expect('deployments', id, stored).put('deployments', id, record);
+    const transaction = tenant.transaction().expect('deployments', id, stored);
+    putUnversioned(transaction, { previous: stored.record, record });
     const what = instance === undefined ? 'every instance' : instance;
     admission.journal.event(transaction, tenant.tenantId, {
       kind: 'deployment.restart_requested',

@@ -6,7 +6,6 @@ import { received } from '../../../core/rejections/redaction.ts';
 import { reject } from '../../../core/rejections/reject.ts';
 import type { Rejection } from '../../../core/rejections/rejection.ts';
 import type { DEPLOYMENTS } from '../../../core/operations/deployments.ts';
-import { archiveId } from '../../journal/journal.ts';
 import type { TenantStore } from '../../store/store.ts';
 import { type Admission, type Caller, commitAttempts, type Outcome } from '../admission.ts';
 import { findDeployment } from '../../reads/deployment.ts';
@@ -24,7 +23,7 @@ export async function findArchiveVersion(
   version: number,
 ): Promise<ArchiveRecord<DeploymentSpec> | undefined> {
   if (!Number.isInteger(version) || version < 1 || version > LAST_VERSION) return undefined;
-  return (await tenant.getCold('archives', archiveId(name, version)))?.record;
+  return tenant.archived(name, version);
 }
 
 export function archiveVersionNotFound(field: 'version' | 'from' | 'to', version: unknown): Rejection {

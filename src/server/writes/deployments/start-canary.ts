@@ -148,9 +148,10 @@ export function addCanary(
   const { name, image } = record.spec;
   const subject = { kind: 'Deployment', name } as const;
   const { tenantId } = caller.tenant;
-  transaction
-    .put('canaries', idOf('canaries', name), record)
-    .put('specs', idOf('specs', name, record.specHash), snapshotOf(record));
+  transaction.put('canaries', idOf('canaries', name), record);
+  // A restored canary may be what the deployment ran until now, which this commit keeps.
+  const snapshot = idOf('specs', name, record.specHash);
+  if (!transaction.hasPut('specs', snapshot)) transaction.put('specs', snapshot, snapshotOf(record));
   const { replicas, specHash: hash, stableSpecHash } = record;
   admission.journal.event(transaction, tenantId, {
     kind: 'deployment.canary_started',

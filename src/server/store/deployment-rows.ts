@@ -1,0 +1,121 @@
+import type { DeploymentRecord, DeploymentSpec } from '../../core/model/deployment.ts';
+import type { ArchiveRecord, VersionOrigin } from '../../core/model/event.ts';
+import { pinOf, snapshotOf, type SpecSnapshot } from '../../core/model/spec-snapshot.ts';
+import { isRecord } from '../../core/model/values.ts';
+import type { Stored } from './collection.ts';
+import { joinId } from './keys.ts';
+import { idOf } from './record-ids.ts';
+import type { Transaction } from './transaction.ts';
+
+/**
+ * The record of a deployment says all that its newest archive version and the snapshot of its spec say. So neither is stored with it
+ * (`newest` is there then): the view makes the snapshot, and who reads the archive the version. A write that replaces or removes such a record stores both of
+ * the record that goes, in the same commit. A record without `newest` has both beside it, as records of format 1 have.
+ */
+
+/** The format of the store from which a record may stand for both. */
+export const DERIVED_ROWS_FORMAT = 2;
+
+const VERSION_DIGITS = 9;
+
+export function archiveId(deployment: string, version: number): string {
+  return idOf('archives', deployment, String(version).padStart(VERSION_DIGITS, '0'));
+}
+
+export function archiveRecord(
+  { version, spec, specHash, imageDigest }: DeploymentRecord,
+  { change, at, by }: VersionOrigin,
+): ArchiveRecord<DeploymentSpec> {
+  return { version, change, at, by, spec, specHash, ...pinOf(imageDigest) };
+}
+
+export function standsForRows(record: unknown): boolean {
+  return isRecord(record) && record['newest'] !== undefined;
+}
+
+/** The id of the snapshot that a record stands for; undefined: that is stored. */
+export function derivedSnapshotId({ id, record }: Stored<DeploymentRecord>): string | undefined {
+  return record.newest === undefined ? undefined : `${id}/${joinId(record.specHash)}`;
+}
+
+/** `isLarge`: made when it is read, as the record is. */
+export function derivedSnapshot(
+  stored: Stored<DeploymentRecord>,
+  isLarge: boolean,
+): Stored<SpecSnapshot> | undefined {
+  const id = derivedSnapshotId(stored);
+  if (id === undefined) return undefined;
+  const { modRevision, createRevision } = stored;
+  // The bytes are those of the record.
+  const held = { id, modRevision, createRevision, bytes: 0 };
+  if (!isLarge) return { ...held, record: snapshotOf(stored.record) };
+  return {
+    ...held,
+    get record() {
+      return snapshotOf(stored.record);
+    },
+  };
+}
+
+interface Replaced {
+  readonly previous: DeploymentRecord | undefined;
+  /** Without its `newest`, or with that of the record that it replaces. */
+  readonly record: DeploymentRecord;
+}
+
+/** The only way to store a deployment with a new version. The caller guards the record. */
+export function putVersion(
+  transaction: Transaction,
+  { previous, record }: Replaced,
+  origin: VersionOrigin,
+): void {
+  const { name } = record.spec;
+  const id = idOf('deployments', name);
+  if (transaction.derivesRows) {
+    transaction.put('deployments', id, { ...record, newest: origin });
+    if (previous !== undefined) keepRows(transaction, previous, record.specHash);
+    return;
+  }
+  transaction.put('deployments', id, withoutNewest(record));
+  putSnapshot(transaction, record);
+  transaction.putCold('archives', archiveId(name, record.version), archiveRecord(record, origin));
+  if (previous !== undefined) keepRows(transaction, previous, record.specHash);
+}
+
+/** A change of a record that is no version of its own, e.g. the number of replicas that the autoscaler chose. */
+export function putUnversioned(
+  transaction: Transaction,
+  { previous, record }: Replaced & { readonly previous: DeploymentRecord },
+): void {
+  const id = idOf('deployments', record.spec.name);
+  // The version is what the record says as long as its spec is the same.
+  if (record.spec === previous.spec || previous.newest === undefined) {
+    transaction.put('deployments', id, record);
+    return;
+  }
+  transaction.put('deployments', id, withoutNewest(record));
+  putSnapshot(transaction, record);
+  keepRows(transaction, previous, record.specHash);
+}
+
+/** Instances run the spec until they are stopped, and its history stays. */
+export function removeDeployment(transaction: Transaction, previous: DeploymentRecord): void {
+  transaction.delete('deployments', idOf('deployments', previous.spec.name));
+  keepRows(transaction, previous, undefined);
+}
+
+/** What a record stood for, stored now that it goes. `specHash`: of the record that takes its place, which sees to that snapshot. */
+function keepRows(transaction: Transaction, previous: DeploymentRecord, specHash: string | undefined): void {
+  const { newest, version, spec } = previous;
+  if (newest === undefined) return;
+  transaction.putCold('archives', archiveId(spec.name, version), archiveRecord(previous, newest));
+  if (previous.specHash !== specHash) putSnapshot(transaction, previous);
+}
+
+function putSnapshot(transaction: Transaction, record: DeploymentRecord): void {
+  transaction.put('specs', idOf('specs', record.spec.name, record.specHash), snapshotOf(record));
+}
+
+function withoutNewest({ newest: _newest, ...record }: DeploymentRecord): DeploymentRecord {
+  return record;
+}
