@@ -43,11 +43,6 @@ export class RecordCodec {
     return text === '{}' ? this.#empty : this.#prefix + text.slice(1);
   }
 
-  /** Whether it is of the format that this release writes. */
-  isCurrent(text: string): boolean {
-    return text.startsWith(this.#prefix);
-  }
-
   /** The members alone; undefined when they are those of another format. */
   membersIn(text: string): string | undefined {
     if (text === this.#empty) return '{}';

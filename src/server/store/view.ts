@@ -8,9 +8,8 @@ import { globalKey, HOT_PREFIX, type HotKey, leadingId, parseHotKey, tenantKey }
 import type { Kv, KvChangeBatch, KvEntry, Watch } from './kv.ts';
 import { LargeRecords } from './large-records.ts';
 import { snapshotPages } from './pages.ts';
-import { CODEC, decodeRecord, type GlobalRecords, type TenantRecords } from './records.ts';
+import { decodeRecord, type GlobalRecords, type TenantRecords } from './records.ts';
 import { SharedStrings } from './shared-strings.ts';
-import { UnreadRecord } from './unread-record.ts';
 
 type HotRecords = GlobalRecords & TenantRecords;
 type HotKind = keyof HotRecords;
@@ -39,16 +38,10 @@ interface PutOptions {
   readonly isSetBack?: boolean;
   /** At the first reading, of many records at once. */
   readonly strings?: SharedStrings;
-  /** Nothing is held under the key. */
-  readonly isNew?: boolean;
 }
 
 /** Records that are not stored under their tenant, and count for it all the same. */
 const OF_TENANTS: ReadonlySet<string> = new Set<keyof GlobalRecords>(['tokens', 'sessions']);
-/** Kinds that nobody reads before the view is loaded. */
-const READ_LATER: ReadonlySet<string> = new Set<keyof TenantRecords>(['rollouts', 'specs']);
-/** Strings that are met in many records; those of one deployment alone are not worth remembering then. */
-const COMMON_STRINGS = 4096;
 /** Kinds whose key is a name, and whose records have an id that is asked for too. */
 const BY_TYPED_ID: ReadonlySet<string> = new Set<keyof TenantRecords>(['deployments']);
 
@@ -79,7 +72,6 @@ export class StoreView {
   readonly #tenants = new Map<TenantId, Map<string, Collection<unknown>>>();
   readonly #listeners = new Set<ViewListener>();
   readonly #large = new LargeRecords();
-  readonly #common = new SharedStrings(COMMON_STRINGS);
   readonly #ofTenants = new Map<string, Stock>();
   /** By key, snapshots of records that are being replaced or removed, until the whole commit is taken in. */
   readonly #left = new Map<string, Stored<unknown>>();
@@ -133,16 +125,14 @@ export class StoreView {
   async #first(): Promise<void> {
     // Of an attempt that ended half-way.
     const gone = new Set(this.#heldKeys());
-    const isNew = gone.size === 0;
     let [revision, bytes] = [0, 0];
-    const options = { strings: new SharedStrings(), isNew };
-    const pages = this.#kv.load?.(HOT_PREFIX) ?? snapshotPages(this.#kv, HOT_PREFIX);
-    for await (const page of pages) {
+    const strings = new SharedStrings();
+    for await (const page of snapshotPages(this.#kv, HOT_PREFIX)) {
       if (this.#closed) return;
       ({ revision } = page);
       for (const entry of page.entries) {
-        if (!isNew) gone.delete(entry.key);
-        this.#put(entry, options);
+        if (gone.size > 0) gone.delete(entry.key);
+        this.#put(entry, { strings });
         bytes += entry.value.length;
       }
       await this.#options.onPage?.(bytes);
@@ -222,23 +212,18 @@ export class StoreView {
     return keys;
   }
 
-  #put(entry: KvEntry, { isSetBack = false, strings, isNew = false }: PutOptions = {}): void {
+  #put(entry: KvEntry, { isSetBack = false, strings }: PutOptions = {}): void {
     const parsed = parseHotKey(entry.key);
     if (parsed === undefined) return;
     const key = strings === undefined ? parsed : strings.ofKey(parsed);
     const collection = this.#collection(key.tenantId, key.kind);
-    // In a large collection it costs as much to find nothing as to decode a record.
-    const before = isNew ? undefined : collection.get(key.id);
+    const before = collection.get(key.id);
     if (before !== undefined && before.modRevision >= entry.modRevision && !isSetBack) return;
-<<<<<<< HEAD
     // Revisions say nothing then; the record that stands for it is listed before it.
     if (isSetBack && key.kind === 'specs' && this.#isDerived(key, entry.modRevision)) return;
     const after = this.#stored(key.id, entry, strings);
     const deployments = deploymentsOf(key);
     if (deployments !== undefined) this.#leave(deployments, key.id);
-=======
-    const after = this.#stored(key, entry, strings);
->>>>>>> 923b14ab (store: a start reads the embedded store in the order of its table)
     collection.set(after, before?.bytes);
     const derived = deployments && this.#derive(deployments, key.id);
     if (key.tenantId === undefined && OF_TENANTS.has(key.kind)) {
@@ -262,7 +247,6 @@ export class StoreView {
     this.#emit({ ...key, before });
   }
 
-<<<<<<< HEAD
   /** Whether a snapshot is what the record of its deployment says, as of this revision. */
   #isDerived({ tenantId, id }: HotKey, revision = 0): boolean {
     const stored = tenantId && this.tenant(tenantId, 'deployments').get(leadingId(id));
@@ -311,15 +295,9 @@ export class StoreView {
   }
 
   #stored(id: string, entry: KvEntry, strings?: SharedStrings): Stored<unknown> {
-=======
-  #stored({ kind, id }: HotKey, entry: KvEntry, strings?: SharedStrings): Stored<unknown> {
->>>>>>> 923b14ab (store: a start reads the embedded store in the order of its table)
     const { key, value, modRevision, createRevision } = entry;
     const bytes = Buffer.byteLength(value);
     if (!this.#large.isLarge(bytes)) {
-      // One of another format is read at once: a release that cannot read it must not start.
-      if (strings !== undefined && READ_LATER.has(kind) && CODEC.isCurrent(value))
-        return new UnreadRecord(id, entry, this.#common);
       const record: unknown = entry.record ?? decodeRecord(key, value);
       if (entry.record === undefined) strings?.within(record);
       return { id, record, modRevision, createRevision, bytes };

@@ -7,7 +7,6 @@ import { lockDirectory } from './directory-lock.ts';
 import { DamageError, describeFault } from './fault.ts';
 import { bytesOf, makeDirectory, makePrivateFile, type StoreFiles, storeFiles } from './files.ts';
 import { openReader, type Reader } from './reader.ts';
-import { tablePages } from './table-scan.ts';
 import { startWriter } from './writer-link.ts';
 
 export interface SqliteKvOptions {
@@ -57,18 +56,13 @@ export async function beginSqliteKv(options: SqliteKvOptions): Promise<SqliteKv>
     read((from) => from.history(after, maxRevisions)),
   );
 
-  const read = <T>(work: (from: Reader) => T): T =>
-    guarded(() => {
-      reader ??= openReader(files.database);
-      return work(reader);
-    });
-
   /** Once damage is known even an absent key proves nothing: the store answers no more. */
-  function guarded<T>(work: () => T): T {
+  function read<T>(work: (from: Reader) => T): T {
     if (closed) throw new KvUnavailableError('the store is closed', true);
     if (damage !== undefined) throw new KvUnavailableError(damage, true);
     try {
-      return work();
+      reader ??= openReader(files.database);
+      return work(reader);
     } catch (error) {
       if (error instanceof KvCompactedError || error instanceof RangeError) throw error;
       const fault = describeFault(error, files.database, dir);
@@ -131,18 +125,6 @@ export async function beginSqliteKv(options: SqliteKvOptions): Promise<SqliteKv>
   return {
     get: async (key) => read((from) => from.get(key)),
     range: async (prefix, rangeOptions = {}) => read((from) => from.range(prefix, rangeOptions)),
-    async *load(prefix) {
-      const pages = tablePages(files.database, prefix);
-      try {
-        for (;;) {
-          const { value: page } = guarded(() => pages.next());
-          if (page === undefined) return;
-          yield page;
-        }
-      } finally {
-        pages.return(undefined);
-      }
-    },
     size: async (prefix) => read((from) => from.size(prefix)),
     commit(commit) {
       try {
