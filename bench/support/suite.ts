@@ -217,7 +217,7 @@ export const BENCHES: readonly Bench[] = [
     name: 'creates',
     args: ['5'],
     quickArgs: ['1'],
-    minutes: 3,
+    minutes: 5,
     bars: [
       {
         what: 'durable creates over HTTP, embedded store, 64 connections, of Docker Swarm',
