@@ -1,5 +1,4 @@
-import { paramsOf, queryOf } from './request-parts.ts';
-import type { FastifyRequest } from 'fastify';
+import { type ApiRequest, paramsOf, queryOf } from './request-parts.ts';
 import { nearest } from '../../core/schema/nearest.ts';
 import { allows, type Permission, rolesThatMay } from '../../core/model/permission.ts';
 import type { Tenant } from '../../core/model/tenant.ts';
@@ -56,7 +55,7 @@ const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 
 function tenantAssertion(
   route: Route,
-  request: FastifyRequest,
+  request: ApiRequest,
 ): { readonly field: string; readonly value: string } | undefined | Rejection {
   const header = request.headers['x-tenant-id'];
   const value = typeof header === 'string' && header !== '' ? header : undefined;
@@ -81,7 +80,7 @@ function tenantOf(
   { options }: ApiContext,
   route: Route,
   principal: Principal,
-  request: FastifyRequest,
+  request: ApiRequest,
 ): Tenant | Rejection {
   const asserted = tenantAssertion(route, request);
   if (isRejection(asserted)) return asserted;
@@ -100,7 +99,7 @@ function tenantOf(
 }
 
 /** In the path, or in the query of a WebSocket, with which a page cannot send a header. */
-function tenantInAddress(route: Route, request: FastifyRequest): string | undefined {
+function tenantInAddress(route: Route, request: ApiRequest): string | undefined {
   if (route.tenant === 'path') return paramsOf(request)['tenant'] ?? '';
   const named: unknown = route.socket === undefined ? undefined : queryOf(request)['tenant'];
   // Given twice it is a list, and refused with the query.
@@ -113,7 +112,7 @@ function tenantInAddress(route: Route, request: FastifyRequest): string | undefi
  */
 export function principalOfRequest(
   { options }: ApiContext,
-  request: FastifyRequest,
+  request: ApiRequest,
   isUse = true,
 ): Principal | Rejection {
   const { access, sessions } = options;
@@ -160,7 +159,7 @@ export function permissionRejection(principal: Principal, permission: Permission
 export function credentialRejection(
   context: ApiContext,
   route: Route,
-  request: FastifyRequest,
+  request: ApiRequest,
 ): Rejection | undefined {
   const principal = principalOfRequest(context, request, false);
   if (isRejection(principal)) return principal;
@@ -203,7 +202,7 @@ export function rateRejection(
 export function admitRequest(
   context: ApiContext,
   route: Route,
-  request: FastifyRequest,
+  request: ApiRequest,
 ): Omit<RouteRequest, 'body' | 'caller'> | Rejection {
   const { options, limiter } = context;
   if (!options.ready()) return starting();
@@ -244,7 +243,7 @@ export const CREDENTIAL_CHECK_MS = 900;
  * Made only when asked for: most requests are answered before anybody could go away. Its reason is the rejection when the credential
  * ended meanwhile.
  */
-function departure(context: ApiContext, request: FastifyRequest): () => AbortSignal {
+function departure(context: ApiContext, request: ApiRequest): () => AbortSignal {
   let controller: AbortController | undefined;
   return () => {
     if (controller !== undefined) return controller.signal;

@@ -8,6 +8,7 @@ import { PUBLIC_DOCUMENTS } from './public.ts';
 import { KvTooLargeError, KvUnavailableError } from '../store/kv.ts';
 import { rejectionBody, sendRejection, statusOf } from './replies.ts';
 import type { ApiOptions, ApiContext } from './api-context.ts';
+import type { ApiRequest } from './request-parts.ts';
 
 const { STATUS_CODES } = process.getBuiltinModule('node:http');
 
@@ -17,7 +18,7 @@ export const REQUEST_TIMEOUT_MS = 30_000;
 export const MAX_HEADER_BYTES = 16 * 1024;
 
 /** A fault is turned into an answer here and nowhere else. */
-export function faultRejection(context: ApiContext, request: FastifyRequest, error: unknown): Rejection {
+export function faultRejection(context: ApiContext, request: ApiRequest, error: unknown): Rejection {
   if (error instanceof KvUnavailableError) {
     return {
       ...reject('store_unavailable', {
@@ -44,6 +45,14 @@ export function faultRejection(context: ApiContext, request: FastifyRequest, err
     field: 'server',
     received: '(none)',
     why: `The control plane failed on this request (${request.id}); its log says more.`,
+  });
+}
+
+export function framingRejection(): Rejection {
+  return reject('body_malformed', {
+    field: 'body',
+    received: '(redacted)',
+    why: 'The request could not be read as it was framed.',
   });
 }
 
@@ -129,18 +138,8 @@ export function requestFault(
         }),
       );
     }
-    if (error.statusCode !== undefined && error.statusCode < 500) {
-      return sendRejection(
-        context,
-        request,
-        reply,
-        reject('body_malformed', {
-          field: 'body',
-          received: '(redacted)',
-          why: 'The request could not be read as it was framed.',
-        }),
-      );
-    }
+    if (error.statusCode !== undefined && error.statusCode < 500)
+      return sendRejection(context, request, reply, framingRejection());
     return sendRejection(context, request, reply, faultRejection(context, request, error));
   };
 }

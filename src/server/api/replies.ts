@@ -1,13 +1,16 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import { CATALOGUE } from '../../core/rejections/catalogue.ts';
 import type { Rejection, RejectionRecord } from '../../core/rejections/rejection.ts';
 import { REJECTIONS_TYPE } from '../../core/operations/queries.ts';
+import type { ApiReply, ApiRequest } from './request-parts.ts';
 import { JsonText } from './route.ts';
 import type { ApiContext } from './api-context.ts';
 
 const HOST = /^[A-Za-z0-9.:[\]_-]{1,255}$/;
 
-export function baseUrlOf(request: FastifyRequest, configured: string | undefined): string {
+export function baseUrlOf(
+  request: Pick<ApiRequest, 'headers' | 'protocol'>,
+  configured: string | undefined,
+): string {
   if (configured !== undefined) return configured;
   const { host } = request.headers;
   return `${request.protocol}://${host !== undefined && HOST.test(host) ? host : 'localhost'}`;
@@ -29,26 +32,22 @@ export const HTTPS_ONLY_YEAR = 'max-age=31536000';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 const MAX_AMONG_BYTES = 4096;
+/** Has no length either. */
+const NO_CONTENT = 204;
 
 /**
  * Written past the framework, whose sending goes through hooks and a table of headers that no answer of a route needs: it
  * costs as much as all the rest of a read.
  */
-export function send(
-  reply: FastifyReply,
+export function send<R extends ApiReply>(
+  reply: R,
   status: number,
   body: unknown,
   headers: Readonly<Record<string, string>> = {},
   type = JSON_TYPE,
-): FastifyReply {
+): R {
   const text = body instanceof JsonText ? body.text : (JSON.stringify(body) as string | undefined);
-  if (text === undefined) {
-    return reply
-      .code(status)
-      .headers({ 'content-type': type, 'cache-control': 'no-store', ...headers })
-      .send();
-  }
-  const bytes = Buffer.byteLength(text);
+  const bytes = text === undefined ? 0 : Buffer.byteLength(text);
   const lines = [
     'x-request-id',
     reply.request.id,
@@ -58,9 +57,8 @@ export function send(
     type,
     'cache-control',
     'no-store',
-    'content-length',
-    String(bytes),
   ];
+  if (status !== NO_CONTENT) lines.push('content-length', String(bytes));
   for (const name in headers) lines.push(name, headers[name] ?? '');
   // `sendRejection` hands it over itself.
   if (reply.hasHeader(HTTPS_ONLY) && headers[HTTPS_ONLY] === undefined)
@@ -69,12 +67,13 @@ export function send(
   raw.writeHead(status, lines);
   reply.hijack();
   // Text of one byte per character needs no encoding, and leaves in one piece with its head.
-  raw.end(text, bytes === text.length ? 'latin1' : 'utf8');
+  if (text === undefined) raw.end();
+  else raw.end(text, bytes === text.length ? 'latin1' : 'utf8');
   return reply;
 }
 
 /** What was said of the answer on the way here; the lines that `send` writes are its own. */
-function heldHeaders(reply: FastifyReply): Record<string, string> {
+function heldHeaders(reply: ApiReply): Record<string, string> {
   const held: Record<string, string> = {};
   for (const [name, value] of Object.entries(reply.getHeaders())) {
     if (name === 'x-request-id' || name === 'x-content-type-options' || value === undefined) continue;
@@ -84,12 +83,12 @@ function heldHeaders(reply: FastifyReply): Record<string, string> {
 }
 
 /** Every one as it would be refused with alone. */
-export function sendRejections(
+export function sendRejections<R extends ApiReply>(
   { options }: Pick<ApiContext, 'options'>,
-  request: FastifyRequest,
-  reply: FastifyReply,
+  request: ApiRequest,
+  reply: R,
   rejections: readonly Rejection[],
-): FastifyReply {
+): R {
   const baseUrl = baseUrlOf(request, options.baseUrl);
   for (const { code } of rejections) options.metrics.rejected(code);
   const body = { rejections: rejections.map((one) => rejectionBody(one, baseUrl)) };
@@ -107,12 +106,12 @@ function amongHeader(among: readonly Pick<Rejection, 'code' | 'field'>[]): strin
   return text;
 }
 
-export function sendRejection(
+export function sendRejection<R extends ApiReply>(
   { options }: Pick<ApiContext, 'options'>,
-  request: FastifyRequest,
-  reply: FastifyReply,
+  request: ApiRequest,
+  reply: R,
   rejection: Rejection,
-): FastifyReply {
+): R {
   options.metrics.rejected(rejection.code);
   const status = statusOf(rejection);
   const headers = heldHeaders(reply);

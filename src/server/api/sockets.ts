@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { MAX_CHANNEL_FRAME_BYTES } from '../../core/contract/channel-messages.ts';
 import { received } from '../../core/rejections/redaction.ts';
@@ -8,6 +8,7 @@ import { isRejection, reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
 import { CREDENTIAL_CHECK_MS } from './admit-request.ts';
 import { baseUrlOf, rejectionBody } from './replies.ts';
+import type { ApiReply, ApiRequest } from './request-parts.ts';
 import type { Route, SocketReply } from './route.ts';
 
 const { ServerResponse } = process.getBuiltinModule('node:http');
@@ -54,7 +55,7 @@ export function routeUpgrade(
 /** Before anything is looked up: a page of another site learns nothing. Browsers always say where they come from, programs need not. */
 export function socketRejection(
   { socket: protocol }: Route,
-  { headers, raw }: FastifyRequest,
+  { headers, raw }: ApiRequest,
   baseUrl: string | undefined,
 ): Rejection | undefined {
   if (protocol === undefined) return undefined;
@@ -79,12 +80,12 @@ export function socketRejection(
 }
 
 /** Hands the connection over; the answer of HTTP is over with it. */
-export function openSocket(
-  request: FastifyRequest,
-  reply: FastifyReply,
+export function openSocket<R extends ApiReply>(
+  request: ApiRequest,
+  reply: R,
   result: SocketReply,
   settings: { readonly baseUrl: string | undefined; readonly credential: () => Rejection | undefined },
-): FastifyReply {
+): R {
   const { raw } = request;
   const upgrade = waiting.get(raw);
   waiting.delete(raw);

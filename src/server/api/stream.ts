@@ -1,17 +1,17 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import { CREDENTIAL_CHECK_MS } from './admit-request.ts';
+import type { ApiReply, ApiRequest } from './request-parts.ts';
 import type { StreamReply } from './route.ts';
 
 /** A reader that does not read is dropped rather than buffered for. */
 const DRAIN_TIMEOUT_MS = 30_000;
 
-export async function sendStream(
-  request: FastifyRequest,
-  reply: FastifyReply,
+export async function sendStream<R extends ApiReply>(
+  request: ApiRequest,
+  reply: R,
   result: StreamReply,
   credentialHolds: () => boolean,
   hold: (bytes: number) => boolean,
-): Promise<FastifyReply> {
+): Promise<R> {
   const response = reply.raw;
   const controller = new AbortController();
   const check = setInterval(() => {

@@ -1,0 +1,232 @@
+import { createHash } from 'node:crypto';
+import { isRecord } from '../../core/model/values.ts';
+import { received } from '../../core/rejections/redaction.ts';
+import { isRejection, reject } from '../../core/rejections/reject.ts';
+import type { Rejection } from '../../core/rejections/rejection.ts';
+import { checkBody } from '../../core/schema/shape.ts';
+import type { Principal } from '../access/principal.ts';
+import type { Caller } from '../writes/admission.ts';
+import { admitRequest, credentialRejection, principalOfRequest } from './admit-request.ts';
+import type { ApiContext } from './api-context.ts';
+import { parseBody } from './body.ts';
+import { idempotencyKeyRejection, sourceOf } from './headers.ts';
+import { faultRejection } from './refusals.ts';
+import { send, sendRejection, sendRejections, statusOf } from './replies.ts';
+import type { ApiReply, ApiRequest } from './request-parts.ts';
+import { lasts, Rejections, type Reply, type Route } from './route.ts';
+import { openSocket, socketRejection } from './sockets.ts';
+import { sendStream } from './stream.ts';
+
+/** The answer is from what is known here; the store could not be asked for what is newest. */
+const STALE = 'berth-stale';
+
+const NO_BYTES = Buffer.alloc(0);
+
+function bodyOf(
+  context: ApiContext,
+  route: Route,
+  request: ApiRequest,
+  charge: (requests: number) => void,
+): { readonly value: unknown } | Rejection {
+  const bytes = Buffer.isBuffer(request.body) ? request.body : NO_BYTES;
+  if (route.body === undefined) return { value: undefined };
+  if (bytes.length === 0 && route.body.optional) return { value: undefined };
+  const parsed = parseBody(bytes, request.headers['content-type'], route.body, {
+    maxDepth: context.options.limits.jsonDepth,
+    charge,
+  });
+  if (isRejection(parsed) || route.body.unchecked) return parsed;
+  return checkBody(route.body.shape, parsed.value) ?? parsed;
+}
+
+function idempotencyOf(route: Route, request: ApiRequest): Caller['idempotency'] | Rejection {
+  const key = request.headers['idempotency-key'];
+  if (route.method !== 'POST' || typeof key !== 'string') return undefined;
+  const malformed = idempotencyKeyRejection(key);
+  if (malformed) return malformed;
+  const body = Buffer.isBuffer(request.body) ? request.body : NO_BYTES;
+  return {
+    id: createHash('sha256').update(key).digest('hex'),
+    requestDigest: createHash('sha256')
+      .update(`${request.method} ${request.url}\n`)
+      .update(body)
+      .digest('hex'),
+  };
+}
+
+/** Known once the request was admitted. */
+interface Asked {
+  principal?: Principal;
+}
+
+/** Until its connection or its answer is over. */
+function takeStream({ streams }: ApiContext, principal: Principal, { raw }: ApiReply): Rejection | undefined {
+  // Its end would go unnoticed.
+  if (raw.destroyed) return undefined;
+  const taken = streams.take(principal);
+  if (isRejection(taken)) return taken;
+  raw.once('close', taken);
+  return undefined;
+}
+
+function serve(
+  context: ApiContext,
+  route: Route,
+  request: ApiRequest,
+  reply: ApiReply,
+  asked: Asked,
+): Promise<Reply> | Reply {
+  const admitted = admitRequest(context, route, request);
+  if (isRejection(admitted)) return admitted;
+  const unread =
+    socketRejection(route, request, context.options.baseUrl) ?? context.unread.refusal(admitted.principal);
+  if (unread) return unread;
+  asked.principal = admitted.principal;
+  const refused = lasts(route, request.headers) ? takeStream(context, admitted.principal, reply) : undefined;
+  if (refused) return refused;
+  const idempotency = idempotencyOf(route, request);
+  if (isRejection(idempotency)) return idempotency;
+  const body = bodyOf(context, route, request, admitted.charge);
+  if (isRejection(body)) return body;
+  const caller: Caller = {
+    principal: admitted.principal,
+    requestId: admitted.requestId,
+    tenant: admitted.store,
+    tenantSlug: admitted.tenant.slug,
+    ...sourceOf(request.raw),
+    ...(idempotency === undefined ? {} : { idempotency }),
+  };
+  return route.handle({ ...admitted, caller, body: body.value });
+}
+
+/** Rules compare the revisions that a header names; the client is shown the header that it sent. */
+function asReceived({ headers }: ApiRequest, rejection: Rejection): Rejection {
+  const sent = headers['if-match'];
+  return rejection.field === 'If-Match' && sent !== undefined
+    ? { ...rejection, received: received(sent) }
+    : rejection;
+}
+
+/** Refused for who asks, not for what is asked. */
+const REFUSED_FOR_WHO: ReadonlySet<string> = new Set([
+  'unauthenticated',
+  'join_token_invalid',
+  'csrf_token_invalid',
+  'role_forbidden',
+  'tenant_forbidden',
+]);
+
+export function noteRefusal(
+  context: ApiContext,
+  route: Route,
+  request: ApiRequest,
+  { code }: Rejection,
+): void {
+  const { onRefusal, access } = context.options;
+  if (onRefusal === undefined || !REFUSED_FOR_WHO.has(code)) return;
+  const principal = principalOfRequest(context, request, false);
+  onRefusal({
+    at: access.clock.now().toISOString(),
+    code,
+    method: route.method,
+    path: route.path,
+    ...sourceOf(request.raw),
+    ...(isRejection(principal) ? {} : { tokenId: principal.tokenId }),
+    requestId: request.id,
+  });
+}
+
+/** What was altered is told by the answer and by the line of the request. */
+function announcedIn(body: unknown): object | undefined {
+  if (!isRecord(body)) return undefined;
+  const { name, alterations } = body;
+  return Array.isArray(alterations) && alterations.length > 0 ? { name, alterations } : undefined;
+}
+
+function deliver<R extends ApiReply>(
+  context: ApiContext,
+  route: Route,
+  request: ApiRequest,
+  reply: R,
+  { result, start, principal }: Asked & { readonly result: Reply; readonly start: number },
+): R | Promise<R> {
+  if ('stream' in result)
+    return sendStream(
+      request,
+      reply,
+      result,
+      () => !isRejection(principalOfRequest(context, request, false)),
+      (bytes) => principal !== undefined && context.unread.hold(reply.raw, principal, bytes),
+    );
+  if ('converse' in result)
+    return openSocket(request, reply, result, {
+      baseUrl: context.options.baseUrl,
+      credential: () => credentialRejection(context, route, request),
+    });
+  const status = isRejection(result) ? statusOf(result) : result.status;
+  context.options.metrics.request(route, status, (performance.now() - start) / 1000);
+  if (result instanceof Rejections) return sendRejections(context, request, reply, result.rejections);
+  if (isRejection(result)) {
+    noteRefusal(context, route, request, result);
+    return sendRejection(context, request, reply, asReceived(request, result));
+  }
+  if (route.method !== 'GET') {
+    context.options.log.info(
+      { requestId: request.id, method: route.method, path: route.path, status, ...announcedIn(result.body) },
+      'accepted',
+    );
+  } else if (context.options.log.isLevelEnabled('debug'))
+    context.options.log.debug(
+      { requestId: request.id, path: route.path, status, ms: performance.now() - start },
+      'read',
+    );
+  const headers = reply.hasHeader(STALE) ? { ...result.headers, [STALE]: 'true' } : result.headers;
+  send(reply, result.status, result.body, headers);
+  if (principal !== undefined) context.unread.follow(reply.raw, principal);
+  return reply;
+}
+
+/** A read that is answered from the view takes no turn of the event loop: it is answered at once. */
+export function answer<R extends ApiReply>(
+  context: ApiContext,
+  route: Route,
+  request: ApiRequest,
+  reply: R,
+): R | Promise<R> {
+  const start = performance.now();
+  const asked: Asked = {};
+  const respond = (result: Reply) => deliver(context, route, request, reply, { ...asked, result, start });
+  const failed = (error: unknown) => respond(faultRejection(context, request, error));
+  try {
+    const result = serve(context, route, request, reply, asked);
+    return result instanceof Promise ? result.then(respond, failed) : respond(result);
+  } catch (error) {
+    return failed(error);
+  }
+}
+
+function storeAway(): Rejection {
+  return {
+    ...reject('store_unavailable', {
+      field: 'store',
+      received: '(none)',
+      why: 'The store does not answer, so nothing can be decided on its newest state; /healthz says why.',
+    }),
+    retryAfterSeconds: 1,
+  };
+}
+
+/** A read is answered from what is known, and says so, while the store is away; a write is not decided on what may be old. */
+export async function answerFresh<R extends ApiReply>(
+  context: ApiContext,
+  route: Route,
+  request: ApiRequest,
+  reply: R,
+): Promise<R> {
+  const { fresh, ready } = context.options;
+  if (fresh !== undefined && ready() && !(await fresh())) {
+    if (route.method !== 'GET') return sendRejection(context, request, reply, storeAway());
+    void reply.header(STALE, 'true');
+  }
+  return answer(context, route, request, reply);
+}
