@@ -82,9 +82,11 @@ function planStops(
   budget: Budget,
   refusal: PlacementRefusal | undefined,
 ): readonly InstanceState[] {
-  if (budget.desired === 0) return [...groups.keep, ...groups.leave, ...groups.lost];
+  const { keep, leave, lost } = groups;
+  if (keep.length + leave.length + lost.length === 0) return [];
+  if (budget.desired === 0) return [...keep, ...leave, ...lost];
   const excess = surplus(groups, budget.desired);
-  const kept: Groups = { ...groups, keep: groups.keep.filter((state) => !excess.includes(state)) };
+  const kept: Groups = { ...groups, keep: keep.filter((state) => !excess.includes(state)) };
   return [
     ...excess,
     ...replacedLost(kept, budget.desired),
@@ -116,6 +118,7 @@ function stopLeaving(
 
 /** The container is gone, or the node that had it. */
 function removable(groups: Groups): readonly InstanceRecord[] {
+  if (groups.stopping.length + groups.gone.length === 0) return [];
   const removed = groups.stopping.filter((state) => state.observation?.phase === 'removed');
   return [...removed, ...groups.gone].slice(0, BATCH.removes).map((state) => state.record);
 }

@@ -57,6 +57,7 @@ export interface HealthInput {
  */
 export function planHealth(input: HealthInput): HealthPlan {
   const { groups, progressing, nowMs } = input;
+  if (groups.keep.length + groups.leave.length === 0) return {};
   const ill = [...(progressing ? [] : groups.keep), ...groups.leave]
     .filter(({ node, record }) => node.status === 'ready' && record.leaving === undefined)
     .flatMap((state) => dueOf(state, input) ?? []);

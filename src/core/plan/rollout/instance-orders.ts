@@ -33,6 +33,7 @@ export function carryOut(
   instances: readonly InstanceRecord[],
   deployment: DeploymentRecord | undefined,
 ): CarriedOut {
+  if (instances.length === 0) return { instances, changed: [], more: false };
   const due = instances.filter((record) => openOrder(record, deployment) !== undefined);
   const changed = due.slice(0, AT_ONCE).flatMap((record) => {
     const order = openOrder(record, deployment);

@@ -123,6 +123,9 @@ function planAll(input: PlanInput): InstancePlan {
   const { instances, observationOf, nowMs, deployment } = input;
   const remembered = updateInstanceMemory(input.memory, instances, observationOf, nowMs, BATCH.transitions);
   const rollout = deployment && carryRollout(deployment, input.rollout);
+  // Most often a new one, planned while its request waits.
+  if (instances.length === 0 && deployment !== undefined && rollout !== undefined)
+    return withCanary(input, planWanted(input, deployment, rollout, groupByStanding([]), remembered), []);
   const stateIn = (wanted: DeploymentRecord | undefined, complete: boolean) => (record: InstanceRecord) =>
     instanceState(record, {
       deployment: wanted,
@@ -158,6 +161,7 @@ export function isOfCanary(record: InstanceRecord, deployment: DeploymentRecord 
 function withCanary(input: PlanInput, plan: WantedPlan, states: readonly InstanceState[]): WantedPlan {
   const { canary, nowMs, instances } = input;
   const { deployment } = plan;
+  if (canary === undefined && instances.length === 0) return plan;
   const adopt = instances
     .filter(
       (record) =>
@@ -326,6 +330,7 @@ function planWanted(
 
 /** How the groups will look when the planned stops and creations are stored: the status must not lag behind its own commit. */
 function afterChanges(groups: Groups, changes: Changes, deployment: DeploymentRecord): Groups {
+  if (changes.create.length + changes.stop.length + changes.remove.length === 0) return groups;
   const stays = (state: InstanceState) => !changes.stop.includes(state);
   return {
     ...groups,

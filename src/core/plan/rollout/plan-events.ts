@@ -32,33 +32,31 @@ export function planEvents(
   remembered: MemoryUpdate,
 ): readonly PlannedEvent[] {
   const { name } = before;
-  const nodes = [...new Set(changes.create.map((placed) => placed.nodeId))].sort();
-  const allPlaced = changes.create.length > 0 && status.placed >= status.desired;
+  const { refusal, create } = changes;
+  const events: PlannedEvent[] = [];
   const isNews =
-    changes.refusal !== undefined &&
-    changes.refusal.digest === rollout.unschedulable &&
-    changes.refusal.digest !== before.rollout?.unschedulable;
-  return [
-    ...(changes.refusal && isNews ? [unschedulableEvent(name, changes.refusal)] : []),
-    ...(rollout.misplaced !== undefined && rollout.misplaced !== before.rollout?.misplaced
-      ? [misplacedEvent(name, misplaced)]
-      : []),
-    ...rolloutEvents(name, before.rollout, rollout, status),
-    ...changes.create.map((placed) =>
-      instanceEvent(newInstance(placed, deployment, ''), 'created', 'created', {
-        version: deployment.version,
-      }),
-    ),
-    ...(allPlaced
-      ? [deploymentEvent(name, 'placed', `${status.placed} of ${status.desired} instances placed`, { nodes })]
-      : []),
-    ...changes.stop
-      .filter((state) => isMoved(state) || changes.makesRoom === state)
-      .map((state) => instanceEvent(state.record, 'replaced', whyMoved(state, changes))),
-    ...remembered.transitions.map(transitionEvent),
-    ...statusEvents(name, before.status, status),
-    ...changes.remove.map(removedEvent),
-  ];
+    refusal !== undefined &&
+    refusal.digest === rollout.unschedulable &&
+    refusal.digest !== before.rollout?.unschedulable;
+  if (isNews) events.push(unschedulableEvent(name, refusal));
+  if (rollout.misplaced !== undefined && rollout.misplaced !== before.rollout?.misplaced)
+    events.push(misplacedEvent(name, misplaced));
+  events.push(...rolloutEvents(name, before.rollout, rollout, status));
+  const { version } = deployment;
+  for (const placed of create)
+    events.push(instanceEvent(newInstance(placed, deployment, ''), 'created', 'created', { version }));
+  if (create.length > 0 && status.placed >= status.desired) {
+    const nodes = [...new Set(create.map((placed) => placed.nodeId))].sort();
+    const message = `${status.placed} of ${status.desired} instances placed`;
+    events.push(deploymentEvent(name, 'placed', message, { nodes }));
+  }
+  for (const state of changes.stop)
+    if (isMoved(state) || changes.makesRoom === state)
+      events.push(instanceEvent(state.record, 'replaced', whyMoved(state, changes)));
+  for (const transition of remembered.transitions) events.push(transitionEvent(transition));
+  events.push(...statusEvents(name, before.status, status));
+  for (const record of changes.remove) events.push(removedEvent(record));
+  return events;
 }
 
 function isMoved(state: InstanceState): boolean {

@@ -34,7 +34,10 @@ export function isExclusiveOnNode(spec: Pick<DeploymentSpec, 'name' | 'ports' | 
 
 export type Groups = Readonly<Record<InstanceStanding, readonly InstanceState[]>>;
 
+const NO_GROUPS: Groups = { keep: [], leave: [], lost: [], stopping: [], gone: [] };
+
 export function groupByStanding(states: readonly InstanceState[]): Groups {
+  if (states.length === 0) return NO_GROUPS;
   const groups: Record<InstanceStanding, InstanceState[]> = {
     keep: [],
     leave: [],

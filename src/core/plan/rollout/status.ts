@@ -23,6 +23,7 @@ export type Counts = Pick<DeploymentStatus, 'desired' | 'placed' | 'running' | '
 
 /** Of the current spec only: an old container that still serves is not a success of the new spec. */
 export function countsOf(states: readonly InstanceState[], desired: number): Counts {
+  if (states.length === 0) return { desired, placed: 0, running: 0, healthy: 0, updated: 0 };
   const current = states.filter(
     (state) => state.current && state.standing !== 'stopping' && state.standing !== 'gone',
   );
