@@ -4,10 +4,12 @@ import { startEtcd } from '../test/support/harness/etcd.ts';
 import { pushImage, startRegistry } from '../test/support/harness/registry.ts';
 import { startChild } from './support/child.ts';
 import { rawPuts } from './support/raw-puts.ts';
-import { BENCH_TOKEN, startServerProcess } from './support/server-process.ts';
+import { secured } from './support/secured.ts';
+import { BENCH_TOKEN, type ServerProcess, startServerProcess } from './support/server-process.ts';
 
 /**
- * Durable creates and reads over HTTP, against the same machine without us: ratios within one run.
+ * Durable creates and reads over HTTP, against the same machine without us: ratios within one run. The same over TLS, of a control
+ * plane of its own on the embedded store; `bench/tls.ts` says how much of that is Node's.
  *   node bench/api.ts [seconds per measurement] [etcd]
  */
 const SECONDS = Number(process.argv[2] ?? 5);
@@ -65,15 +67,26 @@ function reads(url: string, connections: number): Promise<Figure> {
   });
 }
 
-function print(what: string, connections: number, figure: Figure, base?: Figure): void {
+/** Beside what it is compared with: the same without us, the same over TLS. */
+function print(what: string, connections: number, figure: Figure, base?: Figure, tls?: Figure): void {
+  const bare =
+    base === undefined
+      ? ''
+      : `  ${(figure.perSecond / base.perSecond).toFixed(2)} of the bare one, p99 x${(figure.p99 / Math.max(base.p99, 1)).toFixed(1)}`;
   const ratio =
-    base === undefined ? '' : `  ${(figure.perSecond / base.perSecond).toFixed(2)} of the bare one`;
+    tls === undefined
+      ? bare
+      : `${bare}; TLS ${tls.perSecond}/s, ${(tls.perSecond / figure.perSecond).toFixed(2)} of plain`;
   process.stdout.write(
     `${what.padEnd(34)} ${String(connections).padStart(4)} conn  ${String(figure.perSecond).padStart(7)}/s  p50 ${figure.p50} ms  p99 ${figure.p99} ms${figure.errors > 0 ? `  ${figure.errors} ERRORS` : ''}${ratio}\n`,
   );
 }
 
-/** What one create stored when the bar was set, measured from the real thing: record, snapshot, index, archive, event, audit. */
+/**
+ * What the bare handler commits: the six rows that a create stored for its own sake when the bar was set (record, snapshot, index,
+ * archive, event, audit), as long as those of the real thing. A create without a node stores six today, too: record, event and audit,
+ * and of the first plan its status, rollout and event.
+ */
 function storedValues(view: Record<string, unknown>, image: string): readonly string[] {
   const spec = {
     kind: 'Deployment',
@@ -135,9 +148,10 @@ async function measure(
   label: string,
   args: readonly string[],
   image: string,
-  bare: boolean,
+  tls?: readonly string[],
 ): Promise<Map<number, Figure>> {
   const server = await startServerProcess({ args });
+  const overTls = tls && (await startServerProcess({ args: [...args, ...tls] }));
   const body = (name: string) => ({
     kind: 'Deployment',
     name,
@@ -146,14 +160,13 @@ async function measure(
     secrets: [],
     secretsVersion: 0,
   });
-  const first = await server.call('POST', '/api/v1/deployments', body('first'));
-  if (first.status !== 201) throw new Error(JSON.stringify(first.body));
-  const view = first.body as Record<string, unknown>;
+  const view = await made(server, '/api/v1/deployments', body('first'));
+  if (overTls) await made(overTls, '/api/v1/deployments', body('first'));
   const figures = new Map<number, Figure>();
   for (const connections of CONNECTIONS) {
-    const tenant = await server.call('POST', '/api/v1/tenants', { slug: tenantOf(connections) });
-    if (tenant.status !== 201) throw new Error(JSON.stringify(tenant.body));
-    const commit = bare
+    for (const each of overTls ? [server, overTls] : [server])
+      await made(each, '/api/v1/tenants', { slug: tenantOf(connections) });
+    const commit = tls
       ? await startChild(new URL('./support/bare-server.ts', import.meta.url), [
           'commit',
           JSON.stringify({ values: storedValues(view, image) }),
@@ -164,7 +177,8 @@ async function measure(
     await commit?.stop();
     if (base !== undefined) print('bare node:http, same commit', connections, base);
     const figure = await creates(server.url, connections, body);
-    print(`${label} create`, connections, figure, base);
+    const secure = overTls && (await creates(overTls.url, connections, body));
+    print(`${label} create`, connections, figure, base, secure);
     figures.set(connections, figure);
   }
   const reader = await startChild(new URL('./support/bare-server.ts', import.meta.url), [
@@ -174,21 +188,30 @@ async function measure(
   for (const connections of CONNECTIONS) {
     const base = await reads(`http://127.0.0.1:${reader.port}`, connections);
     print('bare Fastify read', connections, base);
-    print(`${label} read`, connections, await reads(server.url, connections), base);
+    const figure = await reads(server.url, connections);
+    print(`${label} read`, connections, figure, base, overTls && (await reads(overTls.url, connections)));
   }
   await reader.stop();
   await server.stop();
+  await overTls?.stop();
   return figures;
 }
 
+async function made(server: ServerProcess, path: string, body: object): Promise<Record<string, unknown>> {
+  const answer = await server.call('POST', path, body);
+  if (answer.status !== 201) throw new Error(JSON.stringify(answer.body));
+  return answer.body as Record<string, unknown>;
+}
+
+const certified = secured();
 const registry = await startRegistry();
 const { reference } = await pushImage(registry, 'bench/web:1', {});
 try {
-  await measure('embedded', [], reference, true);
+  await measure('embedded', [], reference, certified.args);
   if (WITH_ETCD) {
     const etcd = await startEtcd();
     const endpoint = etcd.endpoints[0] ?? '';
-    const figures = await measure('etcd', ['--store', 'etcd', '--etcd', endpoint], reference, false);
+    const figures = await measure('etcd', ['--store', 'etcd', '--etcd', endpoint], reference);
     for (const connections of CONNECTIONS) {
       const raw = await rawEtcdPuts(endpoint, connections);
       const ours = figures.get(connections)?.perSecond ?? 0;
@@ -200,4 +223,5 @@ try {
   }
 } finally {
   await registry.stop();
+  certified.remove();
 }

@@ -3,13 +3,14 @@ import { startEngine } from '../test/support/harness/engine.ts';
 import { pushImage, startRegistry } from '../test/support/harness/registry.ts';
 import { jobSpec, NOMAD, startNomad } from './support/nomad.ts';
 import { cpuSeconds } from './support/process-cost.ts';
+import { secured } from './support/secured.ts';
 import { BENCH_TOKEN, startServerProcess } from './support/server-process.ts';
 import { serviceSpec, Swarm } from './support/swarm.ts';
 
 /**
  * Durable creates over HTTP: deployments of Berth on its embedded store, services of Docker Swarm on a manager of its own, by the
  * same load generator in turn. Neither has anything to start: Swarm is asked for services of no replicas, Berth, which has no node,
- * for deployments of one, whose status it stores too.
+ * for deployments of one, whose status it stores too. Berth over TLS, by a control plane of its own, in the same turns.
  * Beside Nomad, where BENCH_NOMAD has the path of its program: one server, jobs of no container and of one for which there is no node,
  * and Berth's the same. Processor time is that of the two programs.
  *   [BENCH_NOMAD=/path/of/nomad] node bench/creates.ts [seconds per measurement]
@@ -67,15 +68,17 @@ function show({ perSecond, p50, p99, errors }: Figure): string {
 const registry = await startRegistry();
 const daemon = await startEngine();
 const server = await startServerProcess();
+const certified = secured();
+const overTls = await startServerProcess({ args: certified.args });
 try {
   const { reference: image } = await pushImage(registry, 'bench/web:1', {});
   const swarm = new Swarm(daemon.socketPath);
   await swarm.init();
-  const ours = (connections: number, replicas = 1): Promise<Figure> =>
+  const ours = (connections: number, replicas = 1, url = server.url): Promise<Figure> =>
     load(
       connections,
       {
-        url: `${server.url}/api/v1/deployments`,
+        url: `${url}/api/v1/deployments`,
         headers: { authorization: `Bearer ${BENCH_TOKEN}` },
       },
       (name) => ({ name, image, replicas }),
@@ -89,15 +92,17 @@ try {
   let answered = 0;
   for (const connections of [1, 64]) {
     const berth: Figure[] = [];
+    const tls: Figure[] = [];
     const peer: Figure[] = [];
     for (let round = 0; round < ROUNDS; round += 1) {
       peer.push(await theirs(connections));
       berth.push(await ours(connections));
+      tls.push(await ours(connections, 1, overTls.url));
     }
-    const [us, them] = [best(berth), best(peer)];
+    const [us, them, safe] = [best(berth), best(peer), best(tls)];
     answered += peer.reduce((sum, figure) => sum + figure.answered, 0);
     console.log(
-      `${String(connections).padStart(2)} at once: Berth ${show(us)}; Swarm ${show(them)}; Berth is ${(us.perSecond / them.perSecond).toFixed(1)} of Swarm`,
+      `${String(connections).padStart(2)} at once: Berth ${show(us)}; Swarm ${show(them)}; Berth is ${(us.perSecond / them.perSecond).toFixed(1)} of Swarm; TLS ${show(safe)}, ${(safe.perSecond / us.perSecond).toFixed(2)} of plain`,
     );
   }
   // Of those under way when a measurement ends, some are stored without an answer being waited for.
@@ -141,6 +146,8 @@ try {
   }
 } finally {
   await server.stop();
+  await overTls.stop();
+  certified.remove();
   await daemon.stop();
   await registry.stop();
 }

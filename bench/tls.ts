@@ -1,12 +1,8 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import autocannon from 'autocannon';
-import { selfSigned } from '../test/support/harness/certificates.ts';
 import { pushImage, startRegistry } from '../test/support/harness/registry.ts';
 import { startChild } from './support/child.ts';
 import { cpuSeconds } from './support/process-cost.ts';
+import { secured as certified } from './support/secured.ts';
 import { BENCH_TOKEN, startServerProcess } from './support/server-process.ts';
 
 /**
@@ -77,12 +73,7 @@ async function compare(
   return plain.cpuMicros / secured.cpuMicros;
 }
 
-const folder = mkdtempSync(join(tmpdir(), 'berth-bench-'));
-const tls = selfSigned(['IP:127.0.0.1']);
-const [cert, key] = ['cert', 'key'].map((file) => join(folder, `${file}.pem`)) as [string, string];
-writeFileSync(cert, tls.cert);
-writeFileSync(key, tls.key, { mode: 0o600 });
-setDefaultCACertificates([...getCACertificates(), tls.cert]);
+const { tls, args, remove } = certified();
 const registry = await startRegistry();
 const stops: (() => Promise<void>)[] = [];
 
@@ -104,7 +95,7 @@ async function bare(kind: 'read' | 'commit', payload: object): Promise<Served> {
 try {
   const { reference: image } = await pushImage(registry, 'bench/web:1', {});
   const plain = await berth([], image);
-  const secured = await berth(['--tls-cert', cert, '--tls-key', key], image);
+  const secured = await berth(args, image);
   const body = JSON.stringify(plain.view);
   for (const what of ['read', 'create'] as const) {
     const kind = what === 'read' ? 'read' : 'commit';
@@ -122,5 +113,5 @@ try {
 } finally {
   for (const stop of stops) await stop();
   await registry.stop();
-  rmSync(folder, { recursive: true, force: true });
+  remove();
 }

@@ -55,19 +55,19 @@ create: by processor time the control plane keeps 1.05 of what Node keeps`,
     [1.08],
   ],
   creates: [
-    ` 1 at once: Berth 800/s, p50 1 ms, p99 3 ms; Swarm 400/s, p50 2 ms, p99 5 ms; Berth is 2.0 of Swarm
-64 at once: Berth 4000/s, p50 15 ms, p99 29 ms; Swarm 500/s, p50 90 ms, p99 200 ms; Berth is 8.0 of Swarm`,
-    [8],
+    ` 1 at once: Berth 800/s, p50 1 ms, p99 3 ms; Swarm 400/s, p50 2 ms, p99 5 ms; Berth is 2.0 of Swarm; TLS 700/s, p50 1 ms, p99 3 ms, 0.88 of plain
+64 at once: Berth 4000/s, p50 15 ms, p99 29 ms; Swarm 500/s, p50 90 ms, p99 200 ms; Berth is 8.0 of Swarm; TLS 3000/s, p50 20 ms, p99 39 ms, 0.75 of plain`,
+    [8, 2],
   ],
   api: [
     `bare node:http, same commit          64 conn     5000/s  p50 12 ms  p99 30 ms
-embedded create                      16 conn     3000/s  p50 5 ms  p99 11 ms  0.70 of the bare one
-embedded create                      64 conn     3100/s  p50 20 ms  p99 29 ms  3 ERRORS  0.62 of the bare one
-embedded read                        64 conn     9000/s  p50 6 ms  p99 12 ms  0.81 of the bare one
+embedded create                      16 conn     3000/s  p50 5 ms  p99 11 ms  0.70 of the bare one, p99 x1.1; TLS 2400/s, 0.80 of plain
+embedded create                      64 conn     3100/s  p50 20 ms  p99 29 ms  3 ERRORS  0.62 of the bare one, p99 x1.9; TLS 2600/s, 0.84 of plain
+embedded read                        64 conn     9000/s  p50 6 ms  p99 12 ms  0.81 of the bare one, p99 x1.2; TLS 5000/s, 0.55 of plain
 etcd create                          64 conn     1900/s  p50 33 ms  p99 70 ms
-etcd read                            64 conn     9000/s  p50 6 ms  p99 12 ms  0.80 of the bare one
+etcd read                            64 conn     9000/s  p50 6 ms  p99 12 ms  0.80 of the bare one, p99 x1.3
 raw etcd puts from Node                64 conc     3000/s  create is 0.63 of it`,
-    [0.62, 29, 0.63, 0.81],
+    [0.62, 1.9, 0.63, 0.81],
   ],
   etcd: [
     `      commits: 90 % of stock puts, 70 % of own puts, 99 % of five unguarded puts
