@@ -449,7 +449,8 @@ export const CONFIG_KEYS = [
     type: 'integer',
     default: 50,
     minimum: 1,
-    description: 'New agent sessions per second; more are refused with a retry delay.',
+    description:
+      'New agent sessions per second, at least; of many nodes so many more that all are back within two thirds of timers.startGrace. The rest is refused with a retry delay.',
   },
   {
     path: 'agents.credentialLifetime',

@@ -74,7 +74,8 @@ it('accepts a bounded number of sessions per second and says when to come back',
     }),
   );
   const refused = results.filter((one) => one !== undefined);
-  expect(results.length - refused.length).toBeLessThanOrEqual(5);
+  // Five, or what brings 15 nodes back within two thirds of three seconds.
+  expect(results.length - refused.length).toBeLessThanOrEqual(8);
   expect(results.length - refused.length).toBeGreaterThan(0);
   for (const { status, retryAfter, body } of refused) {
     expect([status, body['code']]).toEqual([429, 'rate_limited']);

@@ -89,6 +89,7 @@ export interface DispatchOptions {
     readonly heartbeatMs: number;
     readonly failedAfterMs: number;
     readonly usageMs?: number;
+    readonly startGraceMs?: number;
   };
   readonly acceptsPerSecond: number;
   /** How long the token of a node is good for after its last renewal. */

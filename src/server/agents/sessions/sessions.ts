@@ -16,7 +16,7 @@ import type { Rejection } from '../../../core/rejections/rejection.ts';
 import { type AccessDependencies, platformTenantId } from '../../access/authenticate.ts';
 import { idOf, segmentsOf } from '../../store/record-ids.ts';
 import type { ViewChange } from '../../store/view.ts';
-import { AcceptRate } from './accept-rate.ts';
+import { AcceptRate, acceptsPerSecond } from './accept-rate.ts';
 import { type AdmittedNode, admitNode } from './admit-node.ts';
 import { challengeAgent } from './handshake.ts';
 import { Inbox } from './inbox.ts';
@@ -43,6 +43,8 @@ export interface SessionTimers {
   /** Silence after which a session is ended and its node marked failed. */
   readonly failedAfterMs: number;
   readonly helloDeadlineMs: number;
+  /** For so long after a start no node fails; absent: agents come as they may. */
+  readonly startGraceMs?: number;
   /** Absent: the agents' own default. */
   readonly usageMs?: number;
 }
@@ -53,6 +55,7 @@ export interface SessionsOptions extends SessionRecordDependencies {
   /** Absent: no other control plane wants to know. */
   readonly directory?: SessionDirectory;
   readonly timers: SessionTimers;
+  /** At least, however few nodes there are. */
   readonly acceptsPerSecond: number;
   /** Where else agents find a control plane of this store. */
   readonly addresses?: () => readonly string[];
@@ -98,13 +101,15 @@ export class Sessions {
   readonly #unsubscribe: () => void;
   readonly #sweeper: NodeJS.Timeout;
   #sweptMs: number;
+  #enrolled = 0;
+  #countedMs = Number.NEGATIVE_INFINITY;
   #closing = false;
 
   constructor(options: SessionsOptions, handlers: SessionHandlers) {
     this.#options = options;
     this.#handlers = handlers;
     const { clock } = options.access;
-    this.#accepts = new AcceptRate(options.acceptsPerSecond, clock);
+    this.#accepts = new AcceptRate(() => this.#acceptsPerSecond(), clock);
     this.#dials = new KeyedRate(DIALS, clock);
     this.#large = new LargeMessages(options.log);
     this.#unsubscribe = options.store.view.onChange((change) => this.#onChange(change));
@@ -181,10 +186,24 @@ export class Sessions {
     const wait = this.#accepts.retryAfterSeconds();
     if (wait === undefined) return admitted;
     return tooManySessions(
-      `at most ${this.#options.acceptsPerSecond} new sessions per second`,
+      `at most ${this.#acceptsPerSecond()} new sessions per second`,
       `Many agents connect at once; come back in ${wait} s.`,
       wait,
     );
+  }
+
+  /** By the nodes of all tenants, which are counted once a second. */
+  #acceptsPerSecond(): number {
+    const { acceptsPerSecond: least, access, store, timers } = this.#options;
+    const nowMs = access.clock.monotonicMs();
+    if (nowMs - this.#countedMs >= 1000) {
+      this.#countedMs = nowMs;
+      this.#enrolled = 0;
+      for (const tenantId of store.view.tenantIds())
+        this.#enrolled += store.forTenant(tenantId).collection('nodes').size;
+    }
+    const { startGraceMs } = timers;
+    return startGraceMs === undefined ? least : acceptsPerSecond(least, this.#enrolled, startGraceMs);
   }
 
   async #converse(
