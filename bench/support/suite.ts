@@ -168,6 +168,20 @@ export const BENCHES: readonly Bench[] = [
     ],
   },
   {
+    name: 'cores',
+    args: ['20000', '3'],
+    quickArgs: ['2000', '1'],
+    minutes: 4,
+    bars: [
+      {
+        what: "main thread's time of a read with TLS on 2 threads, of one with TLS on the main thread, 64 connections",
+        bar: '≤ 0.60',
+        read: first(/^read +TLS, 2 threads .* main thread ([\d.]+), all/m),
+        isMet: atMost(0.6),
+      },
+    ],
+  },
+  {
     name: 'events',
     args: ['10', '5000', 'etcd'],
     quickArgs: ['1', '200', 'etcd'],

@@ -102,6 +102,15 @@ export const CONFIG_KEYS = [
       'Certificates (PEM) of which one will be shown later, or will have signed what is: announced to agents ahead, so that they accept it. Reloaded when the file changes, which may appear later.',
   },
   {
+    path: 'tls.threads',
+    type: 'integer',
+    default: 0,
+    minimum: 0,
+    flag: '--tls-threads',
+    description:
+      'Threads that accept connections and do their TLS, at most 64; 0: the main thread does it. Worth it from two cores on, when many requests come over TLS.',
+  },
+  {
     path: 'store.kind',
     type: 'string',
     default: 'sqlite',

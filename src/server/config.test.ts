@@ -260,7 +260,15 @@ describe('the listener', () => {
   });
 
   it('knows both files of TLS', () => {
-    expect(loadConfig(['--tls-cert', 'a', '--tls-key', 'b'], {}).tls).toEqual({ cert: 'a', key: 'b' });
+    expect(loadConfig(['--tls-cert', 'a', '--tls-key', 'b'], {}).tls).toEqual({
+      cert: 'a',
+      key: 'b',
+      threads: 0,
+    });
+    const threads = loadConfig(['--tls-cert', 'a', '--tls-key', 'b', '--tls-threads', '2'], {}).tls?.threads;
+    expect(threads).toBe(2);
+    expect(refusal(['--tls-cert', 'a', '--tls-key', 'b', '--tls-threads', '65'])).toContain('at most 64');
+    expect(refusal(['--tls-threads', '1'])).toContain('needs tls.cert');
   });
 });
 

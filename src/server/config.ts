@@ -33,7 +33,13 @@ export interface Config {
   readonly cell?: string;
   readonly nodeName: string;
   readonly logLevel: string;
-  readonly tls?: { readonly cert: string; readonly key: string; readonly next?: string };
+  readonly tls?: {
+    readonly cert: string;
+    readonly key: string;
+    readonly next?: string;
+    /** 0: the main thread does it. */
+    readonly threads: number;
+  };
   readonly store:
     | { readonly kind: 'sqlite' }
     | {
@@ -129,6 +135,12 @@ export function loadConfig(args: readonly string[], environment: NodeJS.ProcessE
   const cert = setting('tls.cert');
   const key = setting('tls.key');
   if ((cert === undefined) !== (key === undefined)) throw new ConfigError('tls.cert and tls.key go together');
+  const tlsThreads = setting('tls.threads');
+  if (tlsThreads > 64) throw new ConfigError(`tls.threads must be at most 64, not ${tlsThreads}`);
+  if (tlsThreads > 0 && cert === undefined)
+    throw new ConfigError(
+      'tls.threads needs tls.cert and tls.key: without TLS such threads have nothing to do',
+    );
   if (!LOOPBACK.test(host) && cert === undefined && !setting('insecureListen')) {
     throw new ConfigError(
       `refusing to listen on ${host} without TLS: tokens would travel in the clear. Set tls.cert and tls.key, or say --insecure-listen when a proxy terminates TLS.`,
@@ -149,7 +161,7 @@ export function loadConfig(args: readonly string[], environment: NodeJS.ProcessE
     logLevel: oneOf('logLevel', setting('logLevel'), ['trace', 'debug', 'info', 'warn', 'error', 'silent']),
     ...(cert === undefined || key === undefined
       ? {}
-      : { tls: { cert, key, ...present('next', 'tls.next') } }),
+      : { tls: { cert, key, threads: tlsThreads, ...present('next', 'tls.next') } }),
     store:
       kind === 'sqlite'
         ? { kind }

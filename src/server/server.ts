@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
+import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import type { LogFeed } from '../core/contract/log-feed.ts';
 import { bootstrap } from './bootstrap.ts';
@@ -8,6 +9,7 @@ import { composeBackground } from './compose/background.ts';
 import { composeBase } from './compose/base.ts';
 import { addGauges } from './compose/gauges.ts';
 import { composeHttp, followCertificate } from './compose/http.ts';
+import type { TlsThreads } from './api/tls-threads/tls-threads.ts';
 import type { Config } from './config.ts';
 import { OwnCertificate } from './own-certificate.ts';
 import { FormatKeeper } from './format-keeper.ts';
@@ -39,6 +41,20 @@ export interface RunningServer {
   close(): Promise<void>;
 }
 
+/** Before the store is read: who asks learns that it starts. */
+async function listen(
+  app: FastifyInstance,
+  threads: TlsThreads | undefined,
+  { host, port }: Config,
+): Promise<number> {
+  if (threads !== undefined) {
+    await app.ready();
+    return await threads.listen();
+  }
+  await app.listen({ host, port });
+  return (app.server.address() as AddressInfo).port;
+}
+
 /** The composition root: what is built, in which order it starts, and in which it ends. */
 export async function startServer({
   config,
@@ -56,7 +72,7 @@ export async function startServer({
   const admission = composeAdmission(base, controllers);
   let ready = false;
   addGauges(base, background, { ...admission, ready: () => ready });
-  const { app, shares } = composeHttp(base, background, admission, {
+  const { app, shares, tlsThreads } = composeHttp(base, background, admission, {
     ready: () => ready,
     feed,
     bootstrapToken,
@@ -78,11 +94,10 @@ export async function startServer({
     await secrets.prepare(await cluster.mayMakeRootKey());
     await cluster.agreeOnRootKey(secrets.rootKeyIds());
   };
-  await app.listen({ host: config.host, port: config.port });
-  const stopReloading = followCertificate(base, background, app.server);
+  const port = await listen(app, tlsThreads, config);
+  const stopReloading = followCertificate(base, background, tlsThreads ?? app.server);
   // A damaged store aborts startup; retrying the load does not help.
   await Promise.all([verified, untilDone(load, waiting, signal)]);
-  const { port } = app.server.address() as AddressInfo;
   const { nodeName, host, advertiseUrl, baseUrl, tls } = config;
   const address = {
     nodeName,
@@ -122,7 +137,7 @@ export async function startServer({
       shares.connections.close();
       await leases?.end();
       await admission.eraser.stop();
-      const served = app.close();
+      const served = Promise.all([app.close(), tlsThreads?.end()]);
       // Node looks for silent connections no more once it stops: they would hold the end up.
       const cut = setTimeout(() => app.server.closeAllConnections(), LAST_REQUESTS_MS);
       // Before the last requests have ended: others decide for its tenants at once.
@@ -130,6 +145,7 @@ export async function startServer({
       await cluster.leave();
       await served;
       clearTimeout(cut);
+      await tlsThreads?.close();
       await base.history.close();
       base.clusters.close();
       view.close();

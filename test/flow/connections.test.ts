@@ -5,23 +5,27 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import pino from 'pino';
 import { describe, expect, it } from 'vitest';
 import { selfSigned } from '../support/harness/certificates.ts';
+import { TlsThreads } from '../../src/server/api/tls-threads/tls-threads.ts';
 import { type ConnectionLimits, Connections } from '../../src/server/api/limits/connections.ts';
 
 const { cert, key } = selfSigned(['DNS:localhost']);
+const THREAD = { threads: 1, host: '127.0.0.1', port: 0, handshakeTimeoutMs: 20_000, sendTimeoutMs: 500 };
 const LIMITS: ConnectionLimits = { perAddress: 2, isExempt: () => false, reserved: 8 };
 
 /** Answers with the status of the refusal, or 200. */
-async function listening(limits: ConnectionLimits, tls: boolean) {
-  const connections = new Connections(limits, pino({ level: 'silent' }));
-  const server: Server = tls ? tlsServer({ cert, key }) : plainServer();
+async function listening(limits: ConnectionLimits, tls: false | true | 'on a thread') {
+  const log = pino({ level: 'silent' });
+  const connections = new Connections(limits, log);
+  const server: Server = tls === true ? tlsServer({ cert, key }) : plainServer();
   connections.follow(server);
   server.on('request', ({ socket, url }: IncomingMessage, response) => {
     const refusal = connections.refusal(socket, url ?? '');
     response.writeHead(refusal === undefined ? 200 : (refusal.status ?? 429), { connection: 'close' });
     response.end();
   });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const { port } = server.address() as AddressInfo;
+  const thread = tls === 'on a thread' ? new TlsThreads({ ...THREAD, cert, key }, server, log) : undefined;
+  if (thread === undefined) await once(server.listen(0, '127.0.0.1'), 'listening');
+  const port = await (thread?.listen() ?? (server.address() as AddressInfo).port);
   const held: Socket[] = [];
   return {
     connections,
@@ -34,7 +38,7 @@ async function listening(limits: ConnectionLimits, tls: boolean) {
     status: async (path: string) => {
       const options = { agent: false, rejectUnauthorized: false } as const;
       const [response] = (await once(
-        tls
+        tls !== false
           ? getOverTls(`https://127.0.0.1:${port}${path}`, options)
           : get(`http://127.0.0.1:${port}${path}`, options),
         'response',
@@ -47,12 +51,14 @@ async function listening(limits: ConnectionLimits, tls: boolean) {
       for (const socket of held) socket.destroy();
       connections.close();
       server.closeAllConnections();
-      await once(server.close(), 'close');
+      await thread?.end();
+      await thread?.close();
+      if (thread === undefined) await once(server.close(), 'close');
     },
   };
 }
 
-describe.each([false, true])('connections, with TLS: %s', (tls) => {
+describe.each([false, true, 'on a thread'] as const)('connections, with TLS: %s', (tls) => {
   it('of one address are limited, but for health', async () => {
     await using server = await listening(LIMITS, tls);
     expect(await server.status('/api')).toBe(200);

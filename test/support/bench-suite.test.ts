@@ -54,6 +54,13 @@ read: by processor time the control plane keeps 1.08 of what Node keeps
 create: by processor time the control plane keeps 1.05 of what Node keeps`,
     [1.08],
   ],
+  cores: [
+    `read    TLS                358/s  main thread  478 µs, all  569 µs, client  424 µs  full at   2090/s with 1 more cores
+read    TLS, 1 thread      879/s  main thread  171 µs, all  377 µs, client  202 µs  full at   5838/s with 2 more cores  of TLS without: rate 2.46, main thread 0.36, all 0.66
+read    TLS, 2 threads     804/s  main thread  151 µs, all  317 µs, client  190 µs  full at   6623/s with 2 more cores  of TLS without: rate 2.25, main thread 0.32, all 0.56
+create  TLS, 2 threads     196/s  main thread  535 µs, all 1151 µs, client  432 µs  full at   1868/s with 2 more cores  of TLS without: rate 2.25, main thread 0.43, all 0.66`,
+    [0.32],
+  ],
   creates: [
     ` 1 at once: Berth 800/s, p50 1 ms, p99 3 ms; Swarm 400/s, p50 2 ms, p99 5 ms; Berth is 2.0 of Swarm; TLS 700/s, p50 1 ms, p99 3 ms, 0.88 of plain
 64 at once: Berth 4000/s, p50 15 ms, p99 29 ms; Swarm 500/s, p50 90 ms, p99 200 ms; Berth is 8.0 of Swarm; TLS 3000/s, p50 20 ms, p99 39 ms, 0.75 of plain`,

@@ -25,7 +25,7 @@ import { HTTPS_ONLY, HTTPS_ONLY_YEAR, sendRejection } from './replies.ts';
 import { type ApiReply, type ApiRequest, paramsOf } from './request-parts.ts';
 import type { Route } from './route.ts';
 
-const HEADERS_TIMEOUT_MS = 10_000;
+export const HEADERS_TIMEOUT_MS = 10_000;
 /** Node looks for connections past their time only this often. */
 const CONNECTION = {
   maxHeaderSize: MAX_HEADER_BYTES,

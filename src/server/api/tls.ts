@@ -6,7 +6,7 @@ const POLL_MS = 2000;
 
 /** A renewed certificate is taken up without a restart; one that cannot be used is reported and the old one stays. */
 export function reloadCertificate(
-  server: Server,
+  server: Pick<Server, 'setSecureContext'>,
   files: { readonly cert: string; readonly key: string; readonly next?: string },
   readFile: (path: string) => string,
   log: Logger,

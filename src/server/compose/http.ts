@@ -1,8 +1,9 @@
 import { Arrivals } from './arrivals.ts';
+import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Server as TlsServer } from 'node:tls';
 import type { Admission } from '../writes/admission.ts';
-import { createApp } from '../api/app.ts';
+import { createApp, HEADERS_TIMEOUT_MS } from '../api/app.ts';
 import { bodyBudget } from '../api/body-budget.ts';
 import { createDashboard } from '../api/dashboard.ts';
 import { answerHistory } from '../api/routes/usage-history.ts';
@@ -22,6 +23,7 @@ import { optional } from '../../core/model/values.ts';
 import { composeDiagnostics } from './diagnostics.ts';
 import type { ApiOptions } from '../api/api-context.ts';
 import { routeUpgrade } from '../api/sockets.ts';
+import { TlsThreads } from '../api/tls-threads/tls-threads.ts';
 import { reloadCertificate } from '../api/tls.ts';
 import type { Config } from '../config.ts';
 import { ConfigError } from '../config-values.ts';
@@ -52,6 +54,34 @@ function composeShares({ config, store, cluster, metrics, log }: Base) {
   );
   gaugeLimits(metrics, shares);
   return shares;
+}
+
+/** Undefined: TLS is done by the main thread, or by a proxy. */
+function composeTlsThreads({ config, metrics, log, readFile }: Base, server: Server): TlsThreads | undefined {
+  const { tls, host, port, limits } = config;
+  if (tls === undefined || tls.threads === 0) return undefined;
+  const settings = {
+    threads: tls.threads,
+    host,
+    port,
+    cert: readFile(tls.cert),
+    key: readFile(tls.key),
+    handshakeTimeoutMs: HEADERS_TIMEOUT_MS,
+    sendTimeoutMs: limits.sendTimeoutMs,
+  };
+  const threads = new TlsThreads(settings, server, log);
+  metrics.gauge('berth_tls_threads', 'Threads that do TLS; see tls.threads.', () => threads.running);
+  metrics.counter(
+    'berth_tls_thread_restarts_total',
+    'Threads for TLS that ended and were replaced.',
+    () => threads.restarts,
+  );
+  metrics.counter(
+    'berth_tls_handshakes_failed_total',
+    'TLS handshakes that failed, where threads do them.',
+    () => threads.failedHandshakes,
+  );
+  return threads;
 }
 
 function composeRoutes(
@@ -131,7 +161,7 @@ export function composeHttp(
     ...shares,
     freshId: () => ids.request(),
     ...(config.baseUrl === undefined ? {} : { baseUrl: config.baseUrl }),
-    ...(config.tls === undefined
+    ...(config.tls === undefined || config.tls.threads > 0
       ? {}
       : { https: { cert: readFile(config.tls.cert), key: readFile(config.tls.key) } }),
     log,
@@ -141,6 +171,7 @@ export function composeHttp(
     ...cluster.forApi,
   };
   const app = createApp(api);
+  const tlsThreads = composeTlsThreads(base, app.server);
   // As bytes, made for the first reader: those that take their time share them.
   let openapi: Buffer | undefined;
   addPublicPaths(app, {
@@ -175,7 +206,7 @@ export function composeHttp(
     if (request.url?.startsWith('/api/') === true) routeUpgrade(app, request, socket, head);
     else arrivals.arrive(socket, () => cluster.admit(socket, () => dispatch.upgrade(request, socket, head)));
   });
-  return { app, shares };
+  return { app, shares, tlsThreads };
 }
 
 /** Serves a renewed certificate, and announces it to agents and to the other control planes. Returns a stop function. */

@@ -37,7 +37,7 @@ describe('berth server health', () => {
   it('knows its own control plane by a certificate that names another address', async () => {
     const { key, cert } = selfSigned(['DNS:berth.example.com']);
     const port = await listening(createTlsServer({ key, cert }, answering(200)), '127.0.0.1');
-    const tls = { cert: 'unread', key: 'unread' };
+    const tls = { cert: 'unread', key: 'unread', threads: 0 };
     expect(await askReady({ host: '127.0.0.1', port, tls }, SIGNAL)).toBe(`https://127.0.0.1:${port}/readyz`);
   });
 

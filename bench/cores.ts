@@ -1,0 +1,129 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import autocannon from 'autocannon';
+import { selfSigned } from '../test/support/harness/certificates.ts';
+import { pushImage, startRegistry } from '../test/support/harness/registry.ts';
+import { rssMiB, threadSeconds } from './support/process-cost.ts';
+import { BENCH_TOKEN, type ServerProcess, startServerProcess } from './support/server-process.ts';
+
+/**
+ * What threads for TLS (tls.threads) take off the main thread: processor time of a request there and in all threads, plain, with TLS on the main
+ * thread, and with TLS on one thread and on two, in turn in one run. One main thread is full at a million of its microseconds a second, so that its
+ * share is what bounds a machine with more cores; the rate is that of these cores, with the load generator on them.
+ *   node bench/cores.ts [reads per measurement; a fifth as many creates] [rounds]
+ */
+const READS = Number(process.argv[2] ?? 20_000);
+const ROUNDS = Number(process.argv[3] ?? 3);
+const CONNECTIONS = 64;
+const KINDS = ['plain', 'TLS', 'TLS, 1 thread', 'TLS, 2 threads'] as const;
+
+interface Seen {
+  readonly perSecond: number;
+  readonly mainMicros: number;
+  readonly allMicros: number;
+  readonly clientMicros: number;
+}
+
+let created = 0;
+
+async function load(
+  what: 'read' | 'create',
+  { url, pid }: ServerProcess,
+  image: string,
+  share = 1,
+): Promise<Seen> {
+  const before = threadSeconds(pid);
+  const ownBefore = process.cpuUsage();
+  const result = await autocannon({
+    url: `${url}/api/v1/deployments${what === 'read' ? '/first' : ''}`,
+    connections: CONNECTIONS,
+    amount: Math.ceil((what === 'read' ? READS : READS / 5) * share),
+    requests: [
+      {
+        method: what === 'read' ? 'GET' : 'POST',
+        headers: { authorization: `Bearer ${BENCH_TOKEN}`, 'content-type': 'application/json' },
+        setupRequest: (request) => {
+          if (what === 'read') return request;
+          created += 1;
+          return { ...request, body: JSON.stringify({ name: `web-${created}`, image }) };
+        },
+      },
+    ],
+  });
+  if (result.errors + result.non2xx > 0)
+    throw new Error(`${result.errors} errors, ${result.non2xx} refusals of ${url}`);
+  const after = threadSeconds(pid);
+  const own = process.cpuUsage(ownBefore);
+  const count = result['2xx'];
+  return {
+    perSecond: count / result.duration,
+    mainMicros: ((after.main - before.main) * 1e6) / count,
+    allMicros: ((after.all - before.all) * 1e6) / count,
+    clientMicros: (own.user + own.system) / count,
+  };
+}
+
+/** Others use the machine, too. */
+function median(values: readonly number[]): number {
+  return values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)] ?? 0;
+}
+
+async function compare(
+  what: 'read' | 'create',
+  servers: readonly ServerProcess[],
+  image: string,
+): Promise<void> {
+  for (const server of servers) await load(what, server, image, 0.25);
+  const seen = servers.map((): Seen[] => []);
+  for (let round = 0; round < ROUNDS; round += 1)
+    for (const [at, server] of servers.entries()) seen[at]?.push(await load(what, server, image));
+  const figures = seen.map((rounds) => ({
+    rate: median(rounds.map(({ perSecond }) => perSecond)),
+    main: median(rounds.map(({ mainMicros }) => mainMicros)),
+    all: median(rounds.map(({ allMicros }) => allMicros)),
+    client: median(rounds.map(({ clientMicros }) => clientMicros)),
+  }));
+  const usual = figures[1];
+  for (const [at, { rate, main, all, client }] of figures.entries()) {
+    const compared =
+      usual === undefined || at < 2
+        ? ''
+        : `  of TLS without: rate ${(rate / usual.rate).toFixed(2)}, main thread ${(main / usual.main).toFixed(2)}, all ${(all / usual.all).toFixed(2)}`;
+    process.stdout.write(
+      `${what.padEnd(7)} ${(KINDS[at] ?? '').padEnd(15)} ${rate.toFixed(0).padStart(6)}/s  main thread ${main.toFixed(0).padStart(4)} µs, all ${all.toFixed(0).padStart(4)} µs, client ${client.toFixed(0).padStart(4)} µs  full at ${(1e6 / main).toFixed(0).padStart(6)}/s with ${Math.ceil((all - main) / main)} more cores${compared}\n`,
+    );
+  }
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'berth-bench-'));
+const tls = selfSigned(['IP:127.0.0.1']);
+const [cert, key] = ['cert', 'key'].map((file) => join(folder, `${file}.pem`)) as [string, string];
+writeFileSync(cert, tls.cert);
+writeFileSync(key, tls.key, { mode: 0o600 });
+setDefaultCACertificates([...getCACertificates(), tls.cert]);
+const registry = await startRegistry();
+const servers: ServerProcess[] = [];
+
+try {
+  const { reference: image } = await pushImage(registry, 'bench/web:1', {});
+  const secured = ['--tls-cert', cert, '--tls-key', key];
+  for (const args of [[], secured, [...secured, '--tls-threads', '1'], [...secured, '--tls-threads', '2']]) {
+    const server = await startServerProcess({ args });
+    servers.push(server);
+    const first = await server.call('POST', '/api/v1/deployments', { name: 'first', image });
+    if (first.status !== 201) throw new Error(JSON.stringify(first.body));
+  }
+  const atRest = servers.map(({ pid }) => rssMiB(pid));
+  await compare('read', servers, image);
+  await compare('create', servers, image);
+  for (const [at, kind] of KINDS.entries())
+    process.stdout.write(
+      `memory  ${kind.padEnd(15)} ${(atRest[at] ?? 0).toFixed(0)} MiB at rest, ${rssMiB(servers[at]?.pid ?? 0).toFixed(0)} MiB after the load\n`,
+    );
+} finally {
+  for (const { stop } of servers) await stop();
+  await registry.stop();
+  rmSync(folder, { recursive: true, force: true });
+}

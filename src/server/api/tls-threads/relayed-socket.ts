@@ -1,0 +1,164 @@
+import { Duplex } from 'node:stream';
+import { FRAME, type FrameSender, kept, TAKEN_STEP_BYTES, WINDOW_BYTES } from './frames.ts';
+
+export interface Remote {
+  readonly address: string;
+  readonly port: number;
+}
+
+type Done = (error?: Error | null) => void;
+
+/**
+ * A connection that a thread holds, as the HTTP server meets it: what was inside of TLS, with the address of the client, and of a socket what
+ * servers ask of one.
+ */
+export class RelayedSocket extends Duplex {
+  readonly remoteAddress: string;
+  readonly remotePort: number;
+  readonly remoteFamily: string;
+  /** How the framework knows HTTPS. */
+  readonly encrypted = true;
+  readonly connecting = false;
+  bytesRead = 0;
+  readonly #id: number;
+  readonly #link: FrameSender;
+  readonly #forget: () => void;
+  /** Received, and the thread was not told yet. */
+  #untold = 0;
+  /** Sent, and the client has not taken it. */
+  #sent = 0;
+  /** To be sent when the client has taken more, and who waits for that. */
+  #unsent: Buffer[] = [];
+  #written: Done | undefined;
+  #isOver = false;
+  #idleMs = 0;
+  #usedMs = performance.now();
+
+  constructor(id: number, remote: Remote, link: FrameSender, forget: () => void) {
+    super({ allowHalfOpen: true, highWaterMark: WINDOW_BYTES });
+    this.#id = id;
+    this.#link = link;
+    this.#forget = forget;
+    this.remoteAddress = remote.address;
+    this.remotePort = remote.port;
+    this.remoteFamily = remote.address.includes(':') ? 'IPv6' : 'IPv4';
+  }
+
+  receive(bytes: Buffer): void {
+    if (this.destroyed || this.readableEnded) return;
+    this.#usedMs = performance.now();
+    this.bytesRead += bytes.length;
+    this.#untold += bytes.length;
+    if (this.push(kept(bytes))) this.#tell();
+  }
+
+  receiveEnd(): void {
+    if (!this.destroyed) this.push(null);
+  }
+
+  /** The client has taken so many bytes. */
+  receiveTaken(count: number): void {
+    this.#usedMs = performance.now();
+    this.#sent -= count;
+    this.#send();
+  }
+
+  /** The connection is over, or the thread that held it. */
+  receiveClose(): void {
+    this.#isOver = true;
+    this.destroy();
+  }
+
+  /** Sockets of Node do the same by a timer each. */
+  checkIdle(nowMs: number): void {
+    if (this.#idleMs === 0 || nowMs - this.#usedMs < this.#idleMs) return;
+    this.#usedMs = nowMs;
+    this.emit('timeout');
+  }
+
+  #tell(): void {
+    if (this.#untold < TAKEN_STEP_BYTES) return;
+    this.#link.sendTaken(this.#id, this.#untold);
+    this.#untold = 0;
+  }
+
+  override _read(): void {
+    this.#tell();
+  }
+
+  /** As much as the window takes; the rest when the client has taken that. */
+  #send(): void {
+    while (this.#sent < WINDOW_BYTES) {
+      const [bytes] = this.#unsent;
+      if (bytes === undefined) break;
+      const part = bytes.subarray(0, WINDOW_BYTES - this.#sent);
+      this.#sent += part.length;
+      this.#link.send(this.#id, FRAME.data, part);
+      if (part.length < bytes.length) this.#unsent[0] = bytes.subarray(part.length);
+      else this.#unsent.shift();
+    }
+    if (this.#sent >= WINDOW_BYTES) return;
+    const done = this.#written;
+    this.#written = undefined;
+    done?.();
+  }
+
+  override _write(chunk: Buffer, _encoding: BufferEncoding, done: Done): void {
+    this.#usedMs = performance.now();
+    this.#unsent.push(chunk);
+    this.#written = done;
+    this.#send();
+  }
+
+  override _writev(chunks: readonly { readonly chunk: Buffer }[], done: Done): void {
+    this.#usedMs = performance.now();
+    for (const { chunk } of chunks) this.#unsent.push(chunk);
+    this.#written = done;
+    this.#send();
+  }
+
+  override _final(done: Done): void {
+    this.#link.send(this.#id, FRAME.end);
+    done();
+  }
+
+  override _destroy(error: Error | null, done: Done): void {
+    if (!this.#isOver) this.#link.send(this.#id, FRAME.close);
+    this.#unsent = [];
+    this.#written = undefined;
+    this.#forget();
+    done(error);
+  }
+
+  /** Closed once everything was sent. */
+  destroySoon(): void {
+    if (this.writable) this.end();
+    if (this.writableFinished) this.destroy();
+    else this.once('finish', () => this.destroy());
+  }
+
+  setTimeout(ms: number, listener?: () => void): this {
+    this.#idleMs = ms;
+    this.#usedMs = performance.now();
+    if (listener !== undefined && ms === 0) this.removeListener('timeout', listener);
+    else if (listener !== undefined) this.once('timeout', listener);
+    return this;
+  }
+
+  /** Set by the thread, for all. */
+  setNoDelay(): this {
+    return this;
+  }
+
+  setKeepAlive(): this {
+    return this;
+  }
+
+  ref(): this {
+    return this;
+  }
+
+  unref(): this {
+    return this;
+  }
+}

@@ -1,0 +1,306 @@
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
+import { Agent, request as askOverTls, type RequestOptions } from 'node:https';
+import { createServer as plainServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connect, type TLSSocket } from 'node:tls';
+import type { Worker } from 'node:worker_threads';
+import pino from 'pino';
+import { afterEach, describe, expect, it } from 'vitest';
+import { WebSocket, WebSocketServer } from 'ws';
+import { TlsThreads } from '../../src/server/api/tls-threads/tls-threads.ts';
+import { selfSigned } from '../support/harness/certificates.ts';
+import { BOOTSTRAP, startControlPlane } from '../support/harness/control-plane.ts';
+
+const material = selfSigned(['IP:127.0.0.1']);
+const MIB = 2 ** 20;
+/** Threads take their time to start on a busy machine. */
+const PATIENT = { timeout: 20_000 };
+const closing: (() => Promise<void>)[] = [];
+
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close();
+});
+
+interface Served {
+  readonly server: Server;
+  readonly threads: TlsThreads;
+  readonly port: number;
+  readonly workers: readonly Worker[];
+}
+
+const SETTINGS = { threads: 2, host: '127.0.0.1', port: 0, handshakeTimeoutMs: 20_000, sendTimeoutMs: 500 };
+
+async function serve(answer: RequestListener, threads = 2, headersTimeout = 20_000): Promise<Served> {
+  const server = createServer({ headersTimeout, connectionsCheckingInterval: 50 }, answer);
+  const settings = { ...SETTINGS, threads };
+  const relayed = new TlsThreads({ ...settings, ...material }, server, pino({ level: 'silent' }));
+  const workers: Worker[] = [];
+  const add = (worker: Worker): unknown => workers.push(worker);
+  process.on('worker', add);
+  const port = await relayed.listen();
+  closing.push(async () => {
+    process.removeListener('worker', add);
+    const ended = relayed.end();
+    server.closeAllConnections();
+    await ended;
+    await relayed.close();
+  });
+  return { server, threads: relayed, port, workers };
+}
+
+interface Answer {
+  readonly status: number | undefined;
+  readonly body: Buffer;
+}
+
+async function ask(port: number, options: RequestOptions = {}, body?: Buffer): Promise<Answer> {
+  const outgoing = askOverTls({
+    host: '127.0.0.1',
+    port,
+    agent: false,
+    rejectUnauthorized: false,
+    ...options,
+  });
+  outgoing.end(body);
+  const [response] = (await once(outgoing, 'response')) as [IncomingMessage];
+  const chunks: Buffer[] = [];
+  for await (const chunk of response) chunks.push(chunk as Buffer);
+  return { status: response.statusCode, body: Buffer.concat(chunks) };
+}
+
+async function secured(port: number): Promise<TLSSocket> {
+  const socket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false });
+  socket.on('error', () => undefined);
+  await once(socket, 'secureConnect');
+  return socket;
+}
+
+/** Whether it was reset or not. */
+const closed = (socket: TLSSocket): Promise<void> =>
+  new Promise((resolve) => socket.once('close', () => resolve()));
+
+const echo: RequestListener = (request, response) => void request.pipe(response);
+/** Connections that the server was handed; Node counts those that it accepted itself. */
+const open = new WeakMap<Server, Set<unknown>>();
+const count = (server: Server): number => open.get(server)?.size ?? 0;
+
+function counted(served: Served): Served {
+  const sockets = new Set<unknown>();
+  open.set(served.server, sockets);
+  served.server.on('connection', (socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
+  return served;
+}
+
+describe('TLS on threads', () => {
+  it('gives the server what the client sent, with its address, and the client what the server answered', async () => {
+    const seen: unknown[] = [];
+    const { port } = await serve((request, response) => {
+      const { remoteAddress, remotePort } = request.socket;
+      seen.push(remoteAddress, typeof remotePort, 'encrypted' in request.socket);
+      request.pipe(response);
+    });
+    const bytes = Buffer.alloc(2 * MIB, 'abcdefghijklmnopqrstuvwxyz0123456789\n');
+    const answers = await Promise.all(Array.from({ length: 4 }, () => ask(port, { method: 'POST' }, bytes)));
+    for (const { status, body } of answers) expect([status, body.equals(bytes)]).toEqual([200, true]);
+    expect(seen.slice(0, 3)).toEqual(['127.0.0.1', 'number', true]);
+  });
+
+  it('waits for a reader that takes nothing, and ends with it', async () => {
+    let unread = (): number => 0;
+    const served = counted(
+      await serve((_request, response) => {
+        for (let sent = 0; sent < 64; sent += 1) response.write(Buffer.alloc(MIB));
+        unread = () => response.writableLength;
+      }),
+    );
+    const socket = await secured(served.port);
+    socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+    socket.pause();
+    await expect.poll(() => unread(), PATIENT).toBeGreaterThan(32 * MIB);
+    socket.destroy();
+    await expect.poll(() => count(served.server), PATIENT).toBe(0);
+  });
+
+  it('stops reading from a client whose body nobody takes', async () => {
+    const { port } = await serve((request) => void request.pause());
+    const socket = await secured(port);
+    socket.write(`POST / HTTP/1.1\r\nHost: x\r\nContent-Length: ${64 * MIB}\r\n\r\n`);
+    let taken = 0;
+    for (let sent = 0; sent < 64; sent += 1) socket.write(Buffer.alloc(MIB), () => (taken += 1));
+    let before = -1;
+    const stands = (): boolean => {
+      const same = taken === before;
+      before = taken;
+      return same;
+    };
+    await expect.poll(stands, { interval: 300, timeout: 10_000 }).toBe(true);
+    expect(taken).toBeLessThan(32);
+    socket.destroy();
+  });
+
+  it('ends connections that are silent, slow with their headers, or idle', async () => {
+    const served = counted(await serve((_request, response) => response.end('ok'), 2, 400));
+    served.server.keepAliveTimeout = 300;
+    const silent = await secured(served.port);
+    const slow = await secured(served.port);
+    slow.write('GET / HTTP/1.1\r\nHost: x\r\nX-A');
+    const idle = await secured(served.port);
+    idle.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+    for (const socket of [silent, slow, idle]) socket.resume();
+    await Promise.all([silent, slow, idle].map((socket) => closed(socket)));
+    expect(count(served.server)).toBe(0);
+  });
+
+  it('closes after a last answer, and not before it was sent', async () => {
+    const { port } = await serve((_request, response) => {
+      response.writeHead(200, { connection: 'close' });
+      response.end(Buffer.alloc(3 * MIB, 'x'));
+    });
+    const socket = await secured(port);
+    socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+    let size = 0;
+    socket.on('data', (bytes: Buffer) => (size += bytes.length));
+    await closed(socket);
+    expect(size).toBeGreaterThan(3 * MIB);
+  });
+
+  it('carries WebSockets', async () => {
+    const { server, port } = await serve(echo);
+    const sockets = new WebSocketServer({ noServer: true });
+    server.on('upgrade', (request, socket, head) =>
+      sockets.handleUpgrade(request, socket, head, (connection) =>
+        connection.on('message', (message) => connection.send(message)),
+      ),
+    );
+    const client = new WebSocket(`wss://127.0.0.1:${port}/`, { rejectUnauthorized: false });
+    await once(client, 'open');
+    const sent = Buffer.alloc(MIB, 'y');
+    client.send(sent);
+    const [received] = (await once(client, 'message')) as [Buffer];
+    expect(received.equals(sent)).toBe(true);
+    client.close();
+    await once(client, 'close');
+  });
+
+  it('replaces a thread that ends, and ends what it held', async () => {
+    const served = counted(await serve((_request, response) => response.end('ok')));
+    const held = await Promise.all(Array.from({ length: 16 }, () => secured(served.port)));
+    await expect.poll(() => count(served.server), PATIENT).toBe(16);
+    const gone = Promise.all(held.map((socket) => closed(socket)));
+    for (const socket of held) socket.resume();
+    for (const worker of served.workers.slice(0, 2)) await worker.terminate();
+    await gone;
+    expect(count(served.server)).toBe(0);
+    await expect.poll(() => served.threads.running, PATIENT).toBe(2);
+    expect([(await ask(served.port)).status, served.threads.restarts]).toEqual([200, 2]);
+  });
+
+  it('resumes a session on any thread, and serves a renewed certificate', async () => {
+    const { port, threads } = await serve((_request, response) => response.end('ok'), 4);
+    const agent = new Agent({ keepAlive: false, maxCachedSessions: 1 });
+    const reused: boolean[] = [];
+    for (let index = 0; index < 12; index += 1) {
+      const outgoing = askOverTls({ host: '127.0.0.1', port, agent, rejectUnauthorized: false });
+      outgoing.end();
+      const [response] = (await once(outgoing, 'response')) as [IncomingMessage];
+      reused.push((response.socket as TLSSocket).isSessionReused());
+      response.resume();
+      await once(response, 'close');
+    }
+    expect(reused.filter(Boolean).length).toBeGreaterThanOrEqual(10);
+    const renewed = selfSigned(['DNS:renewed']);
+    expect(() => threads.setSecureContext({ cert: 'none', key: 'none' })).toThrow();
+    threads.setSecureContext(renewed);
+    await expect
+      .poll(async () => {
+        const socket = await secured(port);
+        const name = socket.getPeerCertificate().subjectaltname;
+        socket.destroy();
+        return name;
+      }, PATIENT)
+      .toBe('DNS:renewed');
+  });
+
+  it('counts handshakes that fail, and what fails them ends', async () => {
+    const served = counted(await serve(echo));
+    const answer = await fetch(`http://127.0.0.1:${served.port}/`).catch((error: unknown) => error);
+    expect(answer).toBeInstanceOf(Error);
+    await expect.poll(() => served.threads.failedHandshakes, PATIENT).toBe(1);
+    await expect.poll(() => count(served.server), PATIENT).toBe(0);
+  });
+
+  it('does not share a port with anybody else', async () => {
+    const { port } = await serve(echo);
+    const other = new TlsThreads(
+      { ...SETTINGS, ...material, port },
+      createServer(),
+      pino({ level: 'silent' }),
+    );
+    await expect(other.listen()).rejects.toThrow('EADDRINUSE');
+    await other.close();
+  });
+
+  it('answers what was asked before it ends, and then nobody', async () => {
+    let finish = (): void => undefined;
+    const { server, threads, port } = await serve((_request, response) => {
+      response.write('begun ');
+      finish = () => void response.end('done');
+    });
+    const answer = ask(port);
+    await once(server, 'request');
+    const ended = threads.end();
+    finish();
+    expect((await answer).body.toString()).toBe('begun done');
+    await ended;
+    await threads.close();
+    const free = plainServer();
+    await once(free.listen(port, '127.0.0.1'), 'listening');
+    expect((free.address() as AddressInfo).port).toBe(port);
+    free.close();
+  });
+});
+
+describe('a control plane with threads for TLS', () => {
+  it('decides in one place: what one connection wrote or revoked, every other knows at once', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'berth-threads-'));
+    const [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
+    await writeFile(cert, material.cert);
+    await writeFile(key, material.key);
+    const plane = await startControlPlane(['--tls-cert', cert, '--tls-key', key, '--tls-threads', '3']);
+    closing.push(async () => {
+      await plane.close();
+      await rm(folder, { recursive: true, force: true });
+    });
+    const port = Number(new URL(plane.url).port);
+    // A connection of its own for each: the kernel gives them to any of the threads.
+    const call = async (method: string, path: string, token: string, body?: object) => {
+      const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+      const { status, body: bytes } = await ask(
+        port,
+        { method, path, headers },
+        body && Buffer.from(JSON.stringify(body)),
+      );
+      return {
+        status,
+        body: bytes.length === 0 ? {} : (JSON.parse(bytes.toString()) as Record<string, unknown>),
+      };
+    };
+    for (let index = 0; index < 6; index += 1) {
+      const name = `reader-${index}`;
+      const made = await call('POST', '/api/v1/tokens', BOOTSTRAP, { name, role: 'viewer' });
+      const { id, token } = made.body as { readonly id: string; readonly token: string };
+      expect((await call('GET', '/api/v1/deployments', token)).status).toBe(200);
+      expect((await call('DELETE', `/api/v1/tokens/${id}`, BOOTSTRAP)).status).toBe(200);
+      const refused = await call('GET', '/api/v1/deployments', token);
+      expect([refused.status, String(refused.body['doc']).startsWith('https://')]).toEqual([401, true]);
+    }
+    const { body } = await call('GET', '/api/v1/audit', BOOTSTRAP);
+    expect(JSON.stringify(body)).toContain('127.0.0.1');
+  });
+});
