@@ -2,61 +2,180 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { openEtcdKv } from '../src/server/store/etcd/open.ts';
+import { startEtcd } from '../test/support/harness/etcd.ts';
 import { pushImage, startRegistry } from '../test/support/harness/registry.ts';
 import { cpuSeconds, rssMiB } from './support/process-cost.ts';
-import { startServerProcess } from './support/server-process.ts';
+import { type ServerProcess, startServerProcess } from './support/server-process.ts';
 import { until } from './support/one-node.ts';
-import { copyDeployment } from './support/stored-copies.ts';
+import { addHistory, copyDeployment, inEmbedded } from './support/stored-copies.ts';
 
 /**
  * A control plane that starts on a store with many deployments: until it says that it is ready, and until it has answered a list.
  * One deployment is made by a request and settled by the controllers; the others are its records under other names.
  * The last one is left alone for a while: its controllers reconcile everything once.
- *   node bench/restart.ts [deployments] [starts] [seconds]
+ *   node bench/restart.ts [deployments] [starts] [seconds] [history=RECORDS] [etcd=DEPLOYMENTS]
+ * With `history`: starts with a hundredth of the deployments, without and with so many events and audit lines.
+ * With `etcd`: a control plane on etcd is killed, and then both are.
  */
-const DEPLOYMENTS = Number(process.argv[2] ?? 100_000);
-const STARTS = Number(process.argv[3] ?? 3);
-const SECONDS = Number(process.argv[4] ?? 60);
+const numbers = process.argv.slice(2).filter((word) => !word.includes('='));
+const DEPLOYMENTS = Number(numbers[0] ?? 100_000);
+const STARTS = Number(numbers[1] ?? 3);
+const SECONDS = Number(numbers[2] ?? 60);
+const named = (name: string): number =>
+  Number(process.argv.find((word) => word.startsWith(`${name}=`))?.slice(name.length + 1) ?? 0);
+const HISTORY = named('history');
+const ON_ETCD = named('etcd');
 
-const dir = mkdtempSync(join(tmpdir(), 'berth-bench-'));
-const registry = await startRegistry();
-try {
-  const { reference } = await pushImage(registry, 'bench/web:1', {});
-  const first = await startServerProcess({ dir });
-  const created = await first.call('POST', '/api/v1/deployments', { name: 'template', image: reference });
+const count = (value: number): string => value.toLocaleString('en');
+const median = (values: readonly number[]): number =>
+  values.toSorted((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
+
+async function makeTemplate(server: ServerProcess, image: string): Promise<void> {
+  const created = await server.call('POST', '/api/v1/deployments', { name: 'template', image });
   if (created.status !== 201) throw new Error(JSON.stringify(created.body));
   await until(
     async () => {
-      const { body } = await first.call('GET', '/api/v1/deployments/template');
+      const { body } = await server.call('GET', '/api/v1/deployments/template');
       return (body as { status?: { phase?: string } }).status?.phase === 'Pending';
     },
     'the status of the deployment',
     20,
   );
-  await first.stop();
-  const { records, bytes } = await copyDeployment(join(dir, 'store'), 'template', DEPLOYMENTS - 1);
-  console.log(
-    `${DEPLOYMENTS.toLocaleString('en')} deployments, ${records.toLocaleString('en')} records of ${(bytes / 2 ** 20).toFixed(0)} MiB, file of ${(statSync(join(dir, 'store', 'berth.db')).size / 2 ** 20).toFixed(0)} MiB`,
-  );
-  for (let start = 1; start <= STARTS; start += 1) {
-    const begun = performance.now();
-    const server = await startServerProcess({ dir });
-    const readyMs = performance.now() - begun;
-    const ready = await fetch(`${server.url}/readyz`);
-    const list = await server.call('GET', '/api/v1/deployments?limit=100');
-    const listedMs = performance.now() - begun;
-    if (ready.status !== 200 || (list.body as readonly unknown[]).length !== Math.min(100, DEPLOYMENTS))
-      throw new Error(`${ready.status}, ${JSON.stringify(list.body).slice(0, 200)}`);
-    console.log(
-      `start ${start}: ready in ${(readyMs / 1000).toFixed(2)} s, first list answered after ${(listedMs / 1000).toFixed(2)} s, ${cpuSeconds(server.pid).toFixed(2)} s of processor time, RSS ${rssMiB(server.pid).toFixed(0)} MiB`,
+}
+
+interface Start {
+  readonly server: ServerProcess;
+  readonly readyMs: number;
+  readonly listedMs: number;
+  readonly cpu: number;
+}
+
+async function started(
+  options: Parameters<typeof startServerProcess>[0],
+  deployments: number,
+): Promise<Start> {
+  const begun = performance.now();
+  const server = await startServerProcess(options);
+  const readyMs = performance.now() - begun;
+  const ready = await fetch(`${server.url}/readyz`);
+  const list = await server.call('GET', '/api/v1/deployments?limit=100');
+  const listedMs = performance.now() - begun;
+  if (ready.status !== 200 || (list.body as readonly unknown[]).length !== Math.min(100, deployments))
+    throw new Error(`${ready.status}, ${JSON.stringify(list.body).slice(0, 200)}`);
+  return { server, readyMs, listedMs, cpu: cpuSeconds(server.pid) };
+}
+
+const seconds = (ms: number): string => (ms / 1000).toFixed(2);
+
+async function embedded(image: string): Promise<void> {
+  const dir = mkdtempSync(join(tmpdir(), 'berth-bench-'));
+  try {
+    const first = await startServerProcess({ dir });
+    await makeTemplate(first, image);
+    await first.stop();
+    const { records, bytes } = await inEmbedded(join(dir, 'store'), (kv) =>
+      copyDeployment(kv, 'template', DEPLOYMENTS - 1),
     );
-    if (start === STARTS) {
-      await pause(SECONDS * 1000);
-      console.log(`${SECONDS} s later: RSS ${rssMiB(server.pid).toFixed(0)} MiB`);
+    console.log(
+      `${count(DEPLOYMENTS)} deployments, ${count(records)} records of ${(bytes / 2 ** 20).toFixed(0)} MiB, file of ${(statSync(join(dir, 'store', 'berth.db')).size / 2 ** 20).toFixed(0)} MiB`,
+    );
+    for (let start = 1; start <= STARTS; start += 1) {
+      const { server, readyMs, listedMs, cpu } = await started({ dir }, DEPLOYMENTS);
+      console.log(
+        `start ${start}: ready in ${seconds(readyMs)} s, first list answered after ${seconds(listedMs)} s, ${cpu.toFixed(2)} s of processor time, RSS ${rssMiB(server.pid).toFixed(0)} MiB`,
+      );
+      if (start === STARTS) {
+        await pause(SECONDS * 1000);
+        console.log(`${SECONDS} s later: RSS ${rssMiB(server.pid).toFixed(0)} MiB`);
+      }
+      await server.stop();
+    }
+  } finally {
+    rmSync(dir, { recursive: true, force: true });
+  }
+}
+
+/** What a start costs may not depend on how much happened before. */
+async function withHistory(image: string): Promise<void> {
+  const dir = mkdtempSync(join(tmpdir(), 'berth-bench-'));
+  const deployments = Math.max(1, DEPLOYMENTS / 100);
+  try {
+    const first = await startServerProcess({ dir });
+    await makeTemplate(first, image);
+    await first.stop();
+    await inEmbedded(join(dir, 'store'), (kv) => copyDeployment(kv, 'template', deployments - 1));
+    const measured = async (): Promise<{ readonly cpu: number; readonly ms: number }> => {
+      const starts: Start[] = [];
+      for (let start = 0; start < STARTS; start += 1) {
+        const one = await started({ dir }, deployments);
+        await one.server.kill();
+        starts.push(one);
+      }
+      return {
+        cpu: median(starts.map(({ cpu }) => cpu)),
+        ms: median(starts.map(({ listedMs }) => listedMs)),
+      };
+    };
+    const before = await measured();
+    await inEmbedded(join(dir, 'store'), (kv) => addHistory(kv, HISTORY));
+    const after = await measured();
+    for (const [what, { cpu, ms }] of [
+      ['no history', before],
+      [`${count(HISTORY)} records of history`, after],
+    ] as const)
+      console.log(
+        `${count(deployments)} deployments, ${what}: first list answered after ${seconds(ms)} s, ${cpu.toFixed(2)} s of processor time`,
+      );
+    console.log(`with history a start takes ${(after.cpu / before.cpu).toFixed(2)} of the processor time`);
+  } finally {
+    rmSync(dir, { recursive: true, force: true });
+  }
+}
+
+async function onEtcd(image: string): Promise<void> {
+  const dir = mkdtempSync(join(tmpdir(), 'berth-bench-'));
+  const etcd = await startEtcd();
+  const [member] = etcd.members;
+  const options = { dir, args: ['--store', 'etcd', '--etcd', etcd.endpoints[0] ?? ''] };
+  try {
+    let server = await startServerProcess(options);
+    await makeTemplate(server, image);
+    await server.stop();
+    const kv = await openEtcdKv({ endpoints: etcd.endpoints, timeoutMs: 30_000 });
+    await copyDeployment(kv, 'template', ON_ETCD - 1);
+    await kv.close();
+    ({ server } = await started(options, ON_ETCD));
+    for (let at = 0; at < STARTS; at += 1) {
+      await server.kill();
+      const alone = await started(options, ON_ETCD);
+      console.log(
+        `etcd, ${count(ON_ETCD)} deployments, control plane killed: first list answered after ${seconds(alone.listedMs)} s, ${alone.cpu.toFixed(2)} s of processor time`,
+      );
+      await Promise.all([alone.server.kill(), member?.kill()]);
+      const begun = performance.now();
+      const both = started(options, ON_ETCD);
+      await member?.restart();
+      const etcdMs = performance.now() - begun;
+      const { server: next, listedMs, cpu } = await both;
+      console.log(
+        `etcd, ${count(ON_ETCD)} deployments, both killed: first list answered after ${seconds(listedMs)} s, ${cpu.toFixed(2)} s of processor time; etcd was well after ${seconds(etcdMs)} s, with ${cpuSeconds(member?.pid ?? 0).toFixed(2)} s`,
+      );
+      server = next;
     }
     await server.stop();
+  } finally {
+    await etcd.stop();
+    rmSync(dir, { recursive: true, force: true });
   }
+}
+
+const registry = await startRegistry();
+try {
+  const { reference } = await pushImage(registry, 'bench/web:1', {});
+  await embedded(reference);
+  if (HISTORY > 0) await withHistory(reference);
+  if (ON_ETCD > 0) await onEtcd(reference);
 } finally {
   await registry.stop();
-  rmSync(dir, { recursive: true, force: true });
 }

@@ -16,6 +16,8 @@ export interface ServerProcess {
     body?: unknown,
   ): Promise<{ readonly status: number; readonly body: unknown }>;
   stop(): Promise<void>;
+  /** Without any warning; resolves when it is gone. */
+  kill(): Promise<void>;
 }
 
 export interface ServerOptions {
@@ -76,6 +78,13 @@ export async function startServerProcess(options: ServerOptions = {}): Promise<S
       });
       return { status: response.status, body: await response.json() };
     },
+    kill: () =>
+      new Promise((resolve) => {
+        process.off('exit', killOnExit);
+        child.removeAllListeners('exit');
+        child.once('exit', () => resolve());
+        child.kill('SIGKILL');
+      }),
     stop: () =>
       new Promise((resolve) => {
         process.off('exit', killOnExit);

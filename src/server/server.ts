@@ -66,7 +66,7 @@ export async function startServer({
 }: ServerInput): Promise<RunningServer> {
   mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
   const base = await composeBase(config, log, readFile);
-  const { kv, verified, format, view, store, cluster, secrets, clock, ids, tokenKey } = base;
+  const { kv, live, format, view, store, cluster, secrets, clock, ids, tokenKey } = base;
   const background = composeBackground(base);
   const { controllers, dispatch, leases } = background;
   const admission = composeAdmission(base, controllers);
@@ -97,7 +97,7 @@ export async function startServer({
   const port = await listen(app, tlsThreads, config);
   const stopReloading = followCertificate(base, background, tlsThreads ?? app.server);
   // A damaged store aborts startup; retrying the load does not help.
-  await Promise.all([verified, untilDone(load, waiting, signal)]);
+  await Promise.all([live, untilDone(load, waiting, signal)]);
   const { nodeName, host, advertiseUrl, baseUrl, tls } = config;
   const address = {
     nodeName,

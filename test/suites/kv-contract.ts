@@ -52,6 +52,36 @@ export function kvContract(name: string, open: () => Promise<OpenedKv>): void {
     };
 
     describe('reading', () => {
+      it('loads everything under a prefix as one snapshot, in pages of whatever order', async () => {
+        if (kv.load === undefined) return;
+        const names = ['a/x', 'b/c/x', 'b/x', 'z'].flatMap((folder) =>
+          Array.from({ length: 70 }, (_, at) => `${folder}-${at}`),
+        );
+        // Three of ten, with others between them, and a few that are large.
+        for (let from = 0; from < names.length; from += 10)
+          await kv.commit({
+            puts: names.slice(from, from + 10).map((name, at) => ({
+              key: root + (at < 3 ? `in/${name}` : `out/${name}`),
+              value: `${name} ${'v'.repeat(at === 2 ? 40_000 : 10)}`,
+            })),
+          });
+        const { entries, revision } = await kv.range(`${root}in/`);
+        const loaded: KvEntry[] = [];
+        const revisions = new Set<number>();
+        for await (const page of kv.load(`${root}in/`)) {
+          // What is written meanwhile is not in it.
+          if (revisions.size === 0) await put('in/later');
+          loaded.push(...page.entries);
+          revisions.add(page.revision);
+        }
+        const byKey = (list: readonly KvEntry[]) => list.toSorted((a, b) => (a.key < b.key ? -1 : 1));
+        expect(byKey(loaded)).toEqual(byKey(entries));
+        expect([...revisions]).toEqual([revision]);
+        const none: KvEntry[] = [];
+        for await (const page of kv.load(`${root}none/`)) none.push(...page.entries);
+        expect(none).toEqual([]);
+      });
+
       it('gets what was put, byte for byte', async () => {
         const value = 'line\nnul \0 quote " astral 😀 combining e\u0301';
         const revision = await put('a', value);

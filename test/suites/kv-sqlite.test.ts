@@ -9,7 +9,7 @@ import { DatabaseSync } from 'node:sqlite';
 import type { Worker } from 'node:worker_threads';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { KvUnavailableError } from '../../src/server/store/kv.ts';
-import { openSqliteKv, type SqliteKv } from '../../src/server/store/sqlite/sqlite-kv.ts';
+import { beginSqliteKv, openSqliteKv, type SqliteKv } from '../../src/server/store/sqlite/sqlite-kv.ts';
 import { inTier } from '../support/fault-tier.ts';
 
 const writingProcess = new URL('../support/kv-writing-process.ts', import.meta.url).pathname;
@@ -377,6 +377,90 @@ describe('damage', () => {
       expect(missing(await openWith(flipped)), `offset ${offset}`).toBeUndefined();
     }
     expect(await openWith(wal.subarray(0, wal.length - 2000))).toBeDefined();
+  });
+
+  describe('of a store with much history, whose live records alone are proved before it is served', () => {
+    const hot = (i: number): string => `h/t/one/deployments/web-${i}`;
+    const [live, past] = [300, 21_000];
+
+    /** Killed while it writes: the seal of the live records is older than they are. */
+    async function fillLarge(): Promise<void> {
+      const store = await open();
+      for (let from = 0; from < past; from += 3000)
+        await store.commit({
+          puts: Array.from({ length: 3000 }, (_, i) => ({
+            key: `c/one/events/${from + i}`,
+            value: value(i),
+          })),
+        });
+      await store.commit({
+        puts: Array.from({ length: live }, (_, i) => ({ key: hot(i), value: value(i) })),
+      });
+      await store.close();
+      const again = await open();
+      await again.commit({ deletes: [hot(7)], puts: [{ key: hot(8), value: 'other' }] });
+      await put(again, hot(live), 'new');
+      copyFileSync(database(), join(dir, 'kept.db'));
+      copyFileSync(`${database()}-wal`, join(dir, 'kept.db-wal'));
+      await again.close();
+      copyFileSync(join(dir, 'kept.db'), database());
+      copyFileSync(join(dir, 'kept.db-wal'), `${database()}-wal`);
+    }
+
+    /** Behind its back; what it says of itself stays as it was. */
+    function alter(sql: string): void {
+      const db = new DatabaseSync(database());
+      expect(db.prepare(sql).run().changes).toBeGreaterThan(0);
+      db.close();
+    }
+
+    async function begin(): Promise<SqliteKv> {
+      kv = await beginSqliteKv({ dir, ballastBytes: 0 });
+      return kv;
+    }
+
+    it('reads live records in any order as one snapshot, and finds lost history while it serves', async () => {
+      await fillLarge();
+      alter("DELETE FROM current WHERE key = 'c/one/events/4711'");
+      const store = await begin();
+      await store.live;
+      const loaded = new Map<string, string>();
+      for await (const { entries } of store.load?.('h/') ?? [])
+        for (const { key, value: text } of entries) loaded.set(key, text);
+      const { entries } = await store.range('h/');
+      expect(loaded).toEqual(new Map(entries.map(({ key, value: text }) => [key, text])));
+      expect(loaded.size).toBe(live);
+      expect(loaded.get(hot(8))).toBe('other');
+      expect((await failureOf(store.verified)).message).toContain('restore a backup');
+      await failureOf(store.get('c/one/events/1'));
+    });
+
+    it.each([
+      ['a live record is lost', `DELETE FROM current WHERE key = '${hot(9)}'`],
+      [
+        'a deleted one is back',
+        `INSERT INTO current SELECT '${hot(7)}', value, create_rev, mod_rev, sum FROM current WHERE key = '${hot(1)}'`,
+      ],
+      ['one is not what was written', `UPDATE current SET value = 'false' WHERE key = '${hot(10)}'`],
+    ])('is not served when %s', async (_name, sql) => {
+      await fillLarge();
+      alter(sql);
+      const store = await begin();
+      expect((await failureOf(store.live)).message).toContain('restore a backup');
+      await failureOf(store.get(hot(1)));
+    });
+
+    it('is proved as a whole where the seal is not to be had', async () => {
+      await fillLarge();
+      alter('UPDATE hot_seal SET count = count + 1');
+      const store = await begin();
+      await Promise.all([store.live, store.verified]);
+      await put(store, hot(live + 1), 'x');
+      await store.close();
+      alter("DELETE FROM current WHERE key = 'c/one/events/4711'");
+      // It has a seal now that is right, so that the loss does not show before it is served.
+      await (await begin()).live;
+    });
   });
 
   it('opens a copy of its file', async () => {

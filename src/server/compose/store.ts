@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { messageOf } from '../../core/model/values.ts';
 import type { Logger } from 'pino';
 import { alone } from '../cluster/alone.ts';
 import type { Cluster } from '../cluster/cluster.ts';
@@ -24,7 +25,8 @@ export async function composeStore(
   onCommit: Parameters<typeof timedKv>[1],
 ) {
   const opened = await openKv(config.store, join(config.dataDir, 'store'), readFile);
-  const { verified } = opened;
+  const { live, verified } = opened;
+  verified.catch((error: unknown) => log.error({ problem: messageOf(error) }, 'store'));
   const format = new StoreFormat(VERSION);
   const kv = format.writing(timedKv(opened.kv, onCommit));
   const heap = processHeap();
@@ -34,7 +36,7 @@ export async function composeStore(
     onPage: (read) => requireHeap(kv, brake, read),
   });
   const store = new Store(kv, view, () => format.active >= DERIVED_ROWS_FORMAT);
-  return { kv, verified, format, heap, brake, view, store };
+  return { kv, live, format, heap, brake, view, store };
 }
 
 /** The one place that asks whether there may be other control planes. */

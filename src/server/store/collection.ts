@@ -54,12 +54,12 @@ export class Collection<T> {
     return id === undefined ? undefined : this.#byId?.get(id);
   }
 
-  /** `replaced`: bytes of the record of this id until now. */
+  /** `replaced`: bytes of the record of this id until now; none: there was no record. */
   set(stored: Stored<T>, replaced = 0): void {
     const byId = (this.#byId ??= new Map());
     const { size } = byId;
     this.#changes += 1;
-    if (this.otherId !== undefined) this.#note(stored, byId.get(stored.id));
+    if (this.otherId !== undefined) this.#note(stored, replaced === 0 ? undefined : byId.get(stored.id));
     byId.set(stored.id, stored);
     this.#bytes += (stored.bytes ?? 0) - replaced;
     // One lookup shows whether the id is new: a start sets hundreds of thousands of them.

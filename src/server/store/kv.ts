@@ -108,6 +108,11 @@ export interface Kv {
   get(key: string): Promise<KvEntry | undefined>;
   /** Entries whose key starts with `prefix`, in key order (binary order of UTF-8), as one snapshot. */
   range(prefix: string, options?: RangeOptions): Promise<RangeResult>;
+  /**
+   * The same in pages and in any order, for who wants all of it and holds nothing yet. Absent: nothing is faster than ranges in key order. Of the
+   * embedded store that is being opened it is true once `live` has resolved.
+   */
+  load?(prefix: string): AsyncIterable<RangeResult>;
   /** How many entries are under `prefix`, and the bytes of their values. */
   size(prefix: string): Promise<{ readonly records: number; readonly bytes: number }>;
   /** Resolves after the write is durable. All or nothing; under one revision. An empty commit is refused by the types' users. */

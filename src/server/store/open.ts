@@ -5,7 +5,9 @@ import { beginSqliteKv } from './sqlite/sqlite-kv.ts';
 
 export interface OpenedKv {
   readonly kv: Kv;
-  /** Rejects when what it holds is damaged. It can be read before; to be awaited before anything is served. */
+  /** Rejects when the live records are damaged. They can be read before; to be awaited before anything is served. */
+  readonly live: Promise<void>;
+  /** Rejects when anything in it is damaged, the history included. */
   readonly verified: Promise<void>;
 }
 
@@ -19,7 +21,7 @@ export async function openKv(
 ): Promise<OpenedKv> {
   if (config.kind === 'sqlite') {
     const kv = await beginSqliteKv({ dir });
-    return { kv, verified: kv.verified };
+    return { kv, live: kv.live, verified: kv.verified };
   }
   const { openEtcdKv } = await import('./etcd/open.ts');
   const password = config.passwordFile === undefined ? undefined : readFile(config.passwordFile).trim();
@@ -38,5 +40,5 @@ export async function openKv(
           },
         }),
   });
-  return { kv, verified: Promise.resolve() };
+  return { kv, live: Promise.resolve(), verified: Promise.resolve() };
 }

@@ -43,13 +43,20 @@ export class RecordCodec {
     return text === '{}' ? this.#empty : this.#prefix + text.slice(1);
   }
 
+  /** Whether its members are as this release has them. */
+  isCurrent(text: string): boolean {
+    return this.#prefixOf(text) !== undefined;
+  }
+
   /** The members alone; undefined when they are those of another format. */
   membersIn(text: string): string | undefined {
     if (text === this.#empty) return '{}';
-    const prefix = text.startsWith(this.#prefix)
-      ? this.#prefix
-      : this.#alike.find((each) => text.startsWith(each));
+    const prefix = this.#prefixOf(text);
     return prefix === undefined ? undefined : withIngressList(`{${text.slice(prefix.length)}`);
+  }
+
+  #prefixOf(text: string): string | undefined {
+    return text.startsWith(this.#prefix) ? this.#prefix : this.#alike.find((each) => text.startsWith(each));
   }
 
   /**

@@ -1,29 +1,50 @@
-import type { TenantId } from '../../core/model/ids.ts';
 import type { HotKey } from './keys.ts';
 
 /** Shorter ones are shared by the parser. */
 const FROM_LENGTH = 10;
+/** As many strings are remembered until half of them are forgotten, those that were not met for longest. */
+const REMEMBERED = 100_000;
 
 /**
  * Equal strings as one, in records that were just parsed. A deployment's name, id, image and the hash of its spec each stand in several of
  * its records, and a tenant's deployments have images in common: as text of their own they would be a third of what a view takes.
  */
 export class SharedStrings {
+  readonly #most: number;
+  /** Met of late, and before: what a deployment's records share is written, and so read, within a short time. */
   #known = new Map<string, string>();
-  #tenantId: TenantId | undefined;
+  #before = new Map<string, string>();
+  #lastId = '';
 
-  /**
-   * With an id that does not hold the text of the key, which it was cut from. What follows is of the same tenant: keys come in order, so that
-   * only the strings of one tenant are remembered.
-   */
+  constructor(most = REMEMBERED) {
+    this.#most = most / 2;
+  }
+
+  /** With an id that does not hold the text of the key, which it was cut from. */
   ofKey(key: HotKey): HotKey {
-    if (key.tenantId !== this.#tenantId) this.#known = new Map();
-    this.#tenantId = key.tenantId;
-    const known = this.#known.get(key.id);
-    if (known !== undefined) return { ...key, id: known };
-    const id = Buffer.from(key.id).toString();
-    this.#known.set(id, id);
-    return { ...key, id };
+    // Records of one deployment often come one after another.
+    if (key.id !== this.#lastId) this.#lastId = this.#own(Buffer.from(key.id).toString());
+    return { ...key, id: this.#lastId };
+  }
+
+  #own(text: string): string {
+    return this.#find(text) ?? this.#remember(text);
+  }
+
+  #find(text: string): string | undefined {
+    const known = this.#known.get(text);
+    if (known !== undefined) return known;
+    const before = this.#before.get(text);
+    return before === undefined ? undefined : this.#remember(before);
+  }
+
+  #remember(text: string): string {
+    if (this.#known.size >= this.#most) {
+      this.#before = this.#known;
+      this.#known = new Map();
+    }
+    this.#known.set(text, text);
+    return text;
   }
 
   /** Alters the record, which nobody else may have yet. */
@@ -54,8 +75,8 @@ export class SharedStrings {
   /** Undefined: the text itself is kept. */
   #text(text: string): string | undefined {
     if (text.length < FROM_LENGTH) return undefined;
-    const known = this.#known.get(text);
-    if (known === undefined) this.#known.set(text, text);
+    const known = this.#find(text);
+    if (known === undefined) this.#remember(text);
     return known;
   }
 }

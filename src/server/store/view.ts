@@ -8,8 +8,9 @@ import { globalKey, HOT_PREFIX, type HotKey, leadingId, parseHotKey, tenantKey }
 import type { Kv, KvChangeBatch, KvEntry, Watch } from './kv.ts';
 import { LargeRecords } from './large-records.ts';
 import { snapshotPages } from './pages.ts';
-import { decodeRecord, type GlobalRecords, type TenantRecords } from './records.ts';
+import { CODEC, decodeRecord, type GlobalRecords, type TenantRecords } from './records.ts';
 import { SharedStrings } from './shared-strings.ts';
+import { UnreadRecord } from './unread-record.ts';
 
 type HotRecords = GlobalRecords & TenantRecords;
 type HotKind = keyof HotRecords;
@@ -38,10 +39,16 @@ interface PutOptions {
   readonly isSetBack?: boolean;
   /** At the first reading, of many records at once. */
   readonly strings?: SharedStrings;
+  /** Nothing is held under the key. */
+  readonly isNew?: boolean;
 }
 
 /** Records that are not stored under their tenant, and count for it all the same. */
 const OF_TENANTS: ReadonlySet<string> = new Set<keyof GlobalRecords>(['tokens', 'sessions']);
+/** Kinds that nobody reads before the view is loaded. */
+const READ_LATER: ReadonlySet<string> = new Set<keyof TenantRecords>(['rollouts', 'specs']);
+/** Strings that are met in many records; those of one deployment alone are not worth remembering then. */
+const COMMON_STRINGS = 4096;
 /** Kinds whose key is a name, and whose records have an id that is asked for too. */
 const BY_TYPED_ID: ReadonlySet<string> = new Set<keyof TenantRecords>(['deployments']);
 
@@ -72,6 +79,7 @@ export class StoreView {
   readonly #tenants = new Map<TenantId, Map<string, Collection<unknown>>>();
   readonly #listeners = new Set<ViewListener>();
   readonly #large = new LargeRecords();
+  readonly #common = new SharedStrings(COMMON_STRINGS);
   readonly #ofTenants = new Map<string, Stock>();
   /** By key, snapshots of records that are being replaced or removed, until the whole commit is taken in. */
   readonly #left = new Map<string, Stored<unknown>>();
@@ -125,14 +133,16 @@ export class StoreView {
   async #first(): Promise<void> {
     // Of an attempt that ended half-way.
     const gone = new Set(this.#heldKeys());
+    const isNew = gone.size === 0;
     let [revision, bytes] = [0, 0];
-    const strings = new SharedStrings();
-    for await (const page of snapshotPages(this.#kv, HOT_PREFIX)) {
+    const options = { strings: new SharedStrings(), isNew };
+    const pages = this.#kv.load?.(HOT_PREFIX) ?? snapshotPages(this.#kv, HOT_PREFIX);
+    for await (const page of pages) {
       if (this.#closed) return;
       ({ revision } = page);
       for (const entry of page.entries) {
-        if (gone.size > 0) gone.delete(entry.key);
-        this.#put(entry, { strings });
+        if (!isNew) gone.delete(entry.key);
+        this.#put(entry, options);
         bytes += entry.value.length;
       }
       await this.#options.onPage?.(bytes);
@@ -212,16 +222,17 @@ export class StoreView {
     return keys;
   }
 
-  #put(entry: KvEntry, { isSetBack = false, strings }: PutOptions = {}): void {
+  #put(entry: KvEntry, { isSetBack = false, strings, isNew = false }: PutOptions = {}): void {
     const parsed = parseHotKey(entry.key);
     if (parsed === undefined) return;
     const key = strings === undefined ? parsed : strings.ofKey(parsed);
     const collection = this.#collection(key.tenantId, key.kind);
-    const before = collection.get(key.id);
+    // In a large collection it costs as much to find nothing as to decode a record. A snapshot may be there as that of its deployment.
+    const before = isNew && key.kind !== 'specs' ? undefined : collection.get(key.id);
     if (before !== undefined && before.modRevision >= entry.modRevision && !isSetBack) return;
     // Revisions say nothing then; the record that stands for it is listed before it.
     if (isSetBack && key.kind === 'specs' && this.#isDerived(key, entry.modRevision)) return;
-    const after = this.#stored(key.id, entry, strings);
+    const after = this.#stored(key, entry, strings);
     const deployments = deploymentsOf(key);
     if (deployments !== undefined) this.#leave(deployments, key.id);
     collection.set(after, before?.bytes);
@@ -261,6 +272,8 @@ export class StoreView {
     this.#countDerived(tenantId, stored, 1);
     const specs = this.tenant(tenantId, 'specs');
     const before = specs.get(after.id);
+    // Records are loaded in any order: a snapshot that was stored later stays.
+    if (!this.#isLoaded && before !== undefined && before.modRevision > after.modRevision) return undefined;
     specs.set(after, before?.bytes);
     return { tenantId, kind: 'specs', id: after.id, ...(before === undefined ? {} : { before }), after };
   }
@@ -294,10 +307,13 @@ export class StoreView {
     this.#left.clear();
   }
 
-  #stored(id: string, entry: KvEntry, strings?: SharedStrings): Stored<unknown> {
+  #stored({ kind, id }: HotKey, entry: KvEntry, strings?: SharedStrings): Stored<unknown> {
     const { key, value, modRevision, createRevision } = entry;
     const bytes = Buffer.byteLength(value);
     if (!this.#large.isLarge(bytes)) {
+      // One of another format is read at once: a release that cannot read it must not start.
+      if (strings !== undefined && READ_LATER.has(kind) && CODEC.isCurrent(value))
+        return new UnreadRecord(id, entry, this.#common);
       const record: unknown = entry.record ?? decodeRecord(key, value);
       if (entry.record === undefined) strings?.within(record);
       return { id, record, modRevision, createRevision, bytes };

@@ -10,7 +10,7 @@ import { keySpaceUnder } from './key-space.ts';
 import { METHODS } from './messages.ts';
 import { WatchProgress } from './progress.ts';
 import { sizeByPages } from '../pages.ts';
-import { readEntry, readHead, readRange } from './range.ts';
+import { loadPages, readEntry, readHead, readRange } from './range.ts';
 import { sharedRead } from './shared-read.ts';
 import { compactTo, SpaceRecovery } from './space.ts';
 import { EtcdWatch } from './watch.ts';
@@ -70,6 +70,10 @@ export async function openEtcdKv(options: EtcdOptions): Promise<Kv> {
   return {
     get: (key) => read(() => readEntry(cluster, keys, key)),
     range: (prefix, rangeOptions = {}) => read(() => readRange(cluster, keys, prefix, rangeOptions)),
+    load: (prefix) => {
+      requireOpen();
+      return loadPages(cluster, keys, prefix);
+    },
     size: (prefix) =>
       read(() =>
         sizeByPages({ range: (under, paged = {}) => readRange(cluster, keys, under, paged) }, prefix),

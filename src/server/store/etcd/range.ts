@@ -111,6 +111,60 @@ async function readPages(
   }
 }
 
+/** Of one answer while everything is read: about as much as is taken in while the next one is made. */
+const LOADED = { entries: 2_000, bytes: 1024 * 1024 } as const;
+
+/** Everything under a prefix as one snapshot. The next page is on its way while one is taken in. */
+export async function* loadPages(
+  cluster: EtcdCluster,
+  keys: KeySpace,
+  prefix: string,
+): AsyncGenerator<RangeResult> {
+  let bounds = keys.bounds(prefix);
+  let folder: string | undefined;
+  let revision: number | undefined;
+  let limit: number = BOUNDED_PAGE.first;
+  const ask = (): Promise<WireRange> => {
+    const asked = cluster.call(
+      METHODS.range,
+      {
+        key: bounds.first,
+        rangeEnd: endOf(bounds, folder),
+        limit,
+        ...(revision === undefined ? {} : { revision }),
+      },
+      { repeatable: true },
+    );
+    // Awaited when the page before it was taken in, if ever.
+    asked.catch(() => undefined);
+    return asked;
+  };
+  for (let asked: Promise<WireRange> | undefined = ask(); asked !== undefined; ) {
+    const { kvs, more, header }: WireRange = await asked;
+    revision ??= header.revision.toNumber();
+    const [first, last] = [kvs[0], kvs.at(-1)];
+    asked = undefined;
+    if (more && first && last) {
+      bounds = boundsAfter(bounds, last.key, false);
+      folder = folderEnd(first.key, last.key);
+      const bytes = kvs.reduce((sum, { value }) => sum + value.length, 1);
+      limit = Math.max(1, Math.min(LOADED.entries, Math.floor((LOADED.bytes * kvs.length) / bytes)));
+      asked = ask();
+    } else if (folder !== undefined && Buffer.from(folder).compare(bounds.end) < 0) {
+      // The next folder may have records of another size.
+      bounds = { ...bounds, first: folder };
+      folder = undefined;
+      limit = BOUNDED_PAGE.first;
+      asked = ask();
+    }
+    yield {
+      entries: kvs.map((kv) => entryOf(kv, keys)),
+      revision,
+      ...(asked === undefined ? {} : { more: true }),
+    };
+  }
+}
+
 export async function readRange(
   cluster: EtcdCluster,
   keys: KeySpace,

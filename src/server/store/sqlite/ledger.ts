@@ -1,6 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { isErased } from '../keys.ts';
+import { isErased, isHot } from '../keys.ts';
 import { DamageError } from './fault.ts';
+import { addTo, type HotSeal, writeHotSeal } from './hot-seal.ts';
 import { createLeases, type Leases } from './leases.ts';
 import { answers, type WriterOperation, type FlatList } from './protocol.ts';
 import { cellsOf, prepareRows } from './rows.ts';
@@ -50,6 +51,12 @@ export interface Ledger {
   erased(): void;
   /** Makes the transaction write, though nothing has changed. */
   touch(): void;
+  /** What the hot rows were proved to be, before anything is written; `writtenAt`: the revision of the seal that proved it. */
+  proved(hot: HotSeal, writtenAt?: number): void;
+  /** Revisions since the seal of the hot rows was written; infinitely many: the log does not reach back to it. */
+  readonly unsealed: number;
+  /** Writes the seal of the hot rows into the running transaction. */
+  sealHot(): void;
   /** To be called before COMMIT. */
   seal(): void;
   /** To be called after COMMIT, or after ROLLBACK. */
@@ -86,6 +93,11 @@ export function createLedger(db: DatabaseSync): Ledger {
   const leases = createLeases(db);
   let committed = decodeMeta(statements.meta.get());
   let meta = { ...committed };
+  let committedHot: HotSeal = { count: 0, mix: 0 };
+  let hot = { ...committedHot };
+  /** Of the seal as it was written; undefined: it is not known. */
+  let sealedAt: number | undefined;
+  let sealing: number | undefined;
   let changed = false;
   /** Rows at or below the floor may be left from before. */
   let backlog = true;
@@ -128,6 +140,7 @@ export function createLedger(db: DatabaseSync): Ledger {
     if (statements.insert.run(key, value, meta.head, meta.head, sum).changes === 0) return false;
     meta.currentCount++;
     meta.currentMix = (meta.currentMix ^ sum) >>> 0;
+    if (isHot(key)) addTo(hot, sum, 1);
     log(key, value, meta.head, sum, undefined);
     return true;
   }
@@ -144,6 +157,7 @@ export function createLedger(db: DatabaseSync): Ledger {
     const sum = rowSum(key, value, createRev, meta.head);
     statements.update.run(value, meta.head, sum, key);
     meta.currentMix = (meta.currentMix ^ before.sum ^ sum) >>> 0;
+    if (isHot(key)) hot.mix = (hot.mix ^ before.sum ^ sum) >>> 0;
     log(key, value, createRev, sum, before);
     if (isErased(key, 'replaced')) erase();
     return createRev;
@@ -162,6 +176,7 @@ export function createLedger(db: DatabaseSync): Ledger {
     statements.remove.run(key);
     meta.currentCount--;
     meta.currentMix = (meta.currentMix ^ before.sum) >>> 0;
+    if (isHot(key)) addTo(hot, before.sum, -1);
     log(key, null, 0, deletionSum(key, meta.head), before);
     if (isErased(key, 'deleted')) erase();
   }
@@ -308,6 +323,23 @@ export function createLedger(db: DatabaseSync): Ledger {
       changed = true;
     },
 
+    proved(found, writtenAt) {
+      sealedAt = writtenAt;
+      committedHot = { ...found };
+      hot = { ...found };
+    },
+
+    get unsealed() {
+      return sealedAt === undefined || sealedAt < meta.floor
+        ? Number.POSITIVE_INFINITY
+        : meta.head - sealedAt;
+    },
+
+    sealHot() {
+      writeHotSeal(db, meta.head, hot);
+      sealing = meta.head;
+    },
+
     seal() {
       if (changed) statements.seal.run(...metaRow(meta));
     },
@@ -316,8 +348,13 @@ export function createLedger(db: DatabaseSync): Ledger {
       changed = false;
       if (isCommitted) {
         committed = { ...meta };
+        committedHot = { ...hot };
+        sealedAt = sealing ?? sealedAt;
+        sealing = undefined;
       } else {
         meta = { ...committed };
+        hot = { ...committedHot };
+        sealing = undefined;
         backlog = true;
         leases.load();
       }

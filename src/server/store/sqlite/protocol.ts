@@ -21,6 +21,8 @@ export type ToWriter = { readonly kind: 'operations'; readonly wire: FlatList } 
 export type FromWriter =
   /** It can be read; its content is being checked. */
   | { readonly kind: 'opened' }
+  /** After `ready`: the history has been checked, too. */
+  | { readonly kind: 'verified' }
   | { readonly kind: 'ready'; readonly head: number; readonly problem: string | undefined }
   | { readonly kind: 'refused'; readonly fault: FaultKind; readonly message: string }
   | { readonly kind: 'answers'; readonly wire: FlatList; readonly transactions: number }

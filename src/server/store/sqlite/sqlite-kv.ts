@@ -7,6 +7,7 @@ import { lockDirectory } from './directory-lock.ts';
 import { DamageError, describeFault } from './fault.ts';
 import { bytesOf, makeDirectory, makePrivateFile, type StoreFiles, storeFiles } from './files.ts';
 import { openReader, type Reader } from './reader.ts';
+import { tablePages } from './table-scan.ts';
 import { startWriter } from './writer-link.ts';
 
 export interface SqliteKvOptions {
@@ -21,7 +22,9 @@ export interface SqliteKvOptions {
 export interface SqliteKv extends Kv {
   /** Durable transactions so far; fewer than commits when commits share one. */
   readonly transactions: number;
-  /** Resolves when everything in it has been read and checked, rejects when it is damaged. Writes wait for it. */
+  /** Resolves when the live records have been checked, rejects when they are damaged. Writes wait for it. */
+  readonly live: Promise<void>;
+  /** Resolves when everything in it has been read and checked, rejects when it is damaged. */
   readonly verified: Promise<void>;
 }
 
@@ -56,13 +59,18 @@ export async function beginSqliteKv(options: SqliteKvOptions): Promise<SqliteKv>
     read((from) => from.history(after, maxRevisions)),
   );
 
+  const read = <T>(work: (from: Reader) => T): T =>
+    guarded(() => {
+      reader ??= openReader(files.database);
+      return work(reader);
+    });
+
   /** Once damage is known even an absent key proves nothing: the store answers no more. */
-  function read<T>(work: (from: Reader) => T): T {
+  function guarded<T>(work: () => T): T {
     if (closed) throw new KvUnavailableError('the store is closed', true);
     if (damage !== undefined) throw new KvUnavailableError(damage, true);
     try {
-      reader ??= openReader(files.database);
-      return work(reader);
+      return work();
     } catch (error) {
       if (error instanceof KvCompactedError || error instanceof RangeError) throw error;
       const fault = describeFault(error, files.database, dir);
@@ -125,6 +133,18 @@ export async function beginSqliteKv(options: SqliteKvOptions): Promise<SqliteKv>
   return {
     get: async (key) => read((from) => from.get(key)),
     range: async (prefix, rangeOptions = {}) => read((from) => from.range(prefix, rangeOptions)),
+    async *load(prefix) {
+      const pages = tablePages(files.database, prefix);
+      try {
+        for (;;) {
+          const { value: page } = guarded(() => pages.next());
+          if (page === undefined) return;
+          yield page;
+        }
+      } finally {
+        pages.return(undefined);
+      }
+    },
     size: async (prefix) => read((from) => from.size(prefix)),
     commit(commit) {
       try {
@@ -158,6 +178,7 @@ export async function beginSqliteKv(options: SqliteKvOptions): Promise<SqliteKv>
     get transactions() {
       return writer.transactions;
     },
+    live: writer.live,
     verified: writer.verified,
   };
 }

@@ -14,6 +14,8 @@ const vacuumAbovePages = 512;
  */
 const leastShare = 0.5;
 const newShareWeight = 0.25;
+/** How long a transaction waits for another process that has the file locked. */
+export const busyTimeoutMs = 5000;
 
 /** Runs work on the ledger as transactions of the database, and keeps the write-ahead log short. */
 export interface Transactions {
@@ -118,6 +120,8 @@ export function createTransactions(
     },
     truncate() {
       try {
+        // Writes would wait with it for a reader, e.g. one that takes a backup.
+        db.exec('PRAGMA busy_timeout = 0');
         const busy = truncation.get()?.['busy'];
         pages = 0;
         return busy === 0;
@@ -125,6 +129,8 @@ export function createTransactions(
         const found = describe(error);
         if (found.kind === 'damaged') setFault(found);
         return false;
+      } finally {
+        db.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
       }
     },
     vacuum(all) {

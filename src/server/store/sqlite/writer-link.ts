@@ -22,7 +22,9 @@ export interface WriterLink {
   readonly problem: string | undefined;
   /** Durable transactions since the thread started, for measuring how many commits share one. */
   readonly transactions: number;
-  /** Resolves when the content has been checked; until then nothing is written. Rejects when it is damaged. */
+  /** Resolves when the live records have been checked; until then nothing is written. Rejects when they are damaged. */
+  readonly live: Promise<void>;
+  /** Resolves when all content has been checked. Rejects when it is damaged. */
   readonly verified: Promise<void>;
   close(): Promise<void>;
 }
@@ -53,9 +55,10 @@ export async function startWriter(options: WriterOptions, events: WriterLinkEven
   let unsent: FlatList = [];
   let flushing = false;
   let onClosed: (() => void) | undefined;
+  const live = Promise.withResolvers<void>();
   const verified = Promise.withResolvers<void>();
-  // The opener of the store awaits it; a restarted thread has no opener.
-  verified.promise.catch(() => undefined);
+  // The opener of the store awaits them; a restarted thread has no opener.
+  for (const { promise } of [live, verified]) promise.catch(() => undefined);
 
   function send(message: ToWriter): void {
     worker?.postMessage(message, []);
@@ -85,8 +88,7 @@ export async function startWriter(options: WriterOptions, events: WriterLinkEven
   }
 
   function failOpening(opened: PromiseWithResolvers<void>, error: Error): void {
-    opened.reject(error);
-    verified.reject(error);
+    for (const { reject } of [opened, live, verified]) reject(error);
   }
 
   function onMessage(message: FromWriter, opened: PromiseWithResolvers<void>): void {
@@ -99,8 +101,11 @@ export async function startWriter(options: WriterOptions, events: WriterLinkEven
         restartDelayMs = 0;
         ({ problem } = message);
         events.onReady(message.head);
-        verified.resolve();
+        live.resolve();
         flush();
+        return;
+      case 'verified':
+        verified.resolve();
         return;
       case 'refused':
         problem = message.message;
@@ -118,7 +123,9 @@ export async function startWriter(options: WriterOptions, events: WriterLinkEven
         return;
       case 'problem':
         ({ problem } = message);
-        if (message.damaged && problem !== undefined) events.onDamage(problem);
+        if (!message.damaged || problem === undefined) return;
+        events.onDamage(problem);
+        verified.reject(new KvUnavailableError(problem, true));
         return;
       case 'closed':
         onClosed?.();
@@ -210,6 +217,7 @@ export async function startWriter(options: WriterOptions, events: WriterLinkEven
     get transactions() {
       return transactions;
     },
+    live: live.promise,
     verified: verified.promise,
     close,
   };

@@ -1,6 +1,8 @@
 import { DatabaseSync } from 'node:sqlite';
+import { describeFault } from './fault.ts';
 import { storeFiles } from './files.ts';
-import { createLedger } from './ledger.ts';
+import { readHotSeal } from './hot-seal.ts';
+import { createLedger, type Ledger } from './ledger.ts';
 import {
   type FromWriter,
   type WriterOperation,
@@ -10,8 +12,9 @@ import {
 } from './protocol.ts';
 import { keepPages, prepareWriter } from './schema.ts';
 import { createShortage } from './shortage.ts';
-import { createTransactions } from './transactions.ts';
-import { verifyContent } from './verify.ts';
+import { busyTimeoutMs, createTransactions } from './transactions.ts';
+import { createVerification } from './verification.ts';
+import { isHotWhole, verifyContent } from './verify.ts';
 import { verifyWal } from './wal-check.ts';
 
 export interface Writer {
@@ -31,8 +34,30 @@ const idleAfterMs = 100;
 const retryFailedMs = 1000;
 /** What must leave no trace waits this long for a pause between writes, then it is removed beside them. */
 const eraseWithinMs = 1000;
+/** A store with fewer rows, history included, is verified as a whole before it is served: that takes no time. */
+const wholeBelowRows = 20_000;
+/** Revisions after which the seal of the hot rows is written again: in a pause, or beside other writes. */
+const sealAfterIdle = 256;
+const sealAfter = 4096;
+/** Between two steps of a verification, where nothing else is to be done. */
+const verifyEveryMs = 1;
 /** Timers cannot be set much further ahead. */
 const longestTimerMs = 24 * 60 * 60 * 1000;
+
+/**
+ * Proves what is served at once: the hot rows by their seal, where there is one, else everything. True: nothing is left to be proved.
+ * Throws when the file is damaged.
+ */
+function verifyOpened(db: DatabaseSync, ledger: Ledger): boolean {
+  const { currentCount, logCount } = ledger.meta;
+  const found = currentCount + logCount < wholeBelowRows ? undefined : readHotSeal(db, ledger.meta);
+  if (found !== undefined && isHotWhole(db, found.seal)) {
+    ledger.proved(found.seal, found.writtenAt);
+    return false;
+  }
+  ledger.proved(verifyContent(db, ledger.meta));
+  return true;
+}
 
 /**
  * The only writer of the database. Everything that has queued while one transaction was being synced shares the next:
@@ -41,11 +66,11 @@ const longestTimerMs = 24 * 60 * 60 * 1000;
 export function openWriter(options: WriterOptions, post: (message: FromWriter) => void): Writer {
   const files = storeFiles(options.dir);
   verifyWal(`${files.database}-wal`);
-  const db = new DatabaseSync(files.database, { timeout: 5000 });
+  const db = new DatabaseSync(files.database, { timeout: busyTimeoutMs });
   prepareWriter(db);
   const ledger = createLedger(db);
   post({ kind: 'opened' });
-  verifyContent(db, ledger.meta);
+  let isVerified = verifyOpened(db, ledger);
   keepPages(db);
   const transactions = createTransactions(db, ledger, files, (fault) =>
     post({ kind: 'problem', damaged: fault?.kind === 'damaged', problem: fault?.message }),
@@ -56,6 +81,7 @@ export function openWriter(options: WriterOptions, post: (message: FromWriter) =
   });
 
   const keep = { revisions: options.keepRevisions, bytes: options.keepBytes };
+  const verification = createVerification(files);
   let queue: WriterOperation[] = [];
   let draining = false;
   let closed = false;
@@ -63,6 +89,7 @@ export function openWriter(options: WriterOptions, post: (message: FromWriter) =
   let erasingSinceMs: number | undefined;
   let leaseTimer: NodeJS.Timeout | undefined;
   let maintenanceTimer: NodeJS.Timeout | undefined;
+  let verifyTimer: NodeJS.Timeout | undefined;
 
   function run(batch: readonly WriterOperation[]): FlatList {
     const { fault } = transactions;
@@ -85,6 +112,38 @@ export function openWriter(options: WriterOptions, post: (message: FromWriter) =
     const rows = ledger.meta.logCount;
     for (const operation of batch) ledger.apply(operation, wire);
     ledger.sweep(keep, Math.max(sweptRowsPerStep, 2 * (ledger.meta.logCount - rows)));
+    if (isLarge() && ledger.unsealed > Math.min(sealAfter, keep.revisions / 2)) ledger.sealHot();
+  }
+
+  /** Worth a seal of its hot rows. */
+  function isLarge(): boolean {
+    return ledger.meta.currentCount + ledger.meta.logCount >= wholeBelowRows;
+  }
+
+  function verifyMore(): void {
+    verifyTimer = undefined;
+    if (closed || isVerified) return;
+    // Maintenance begins it again.
+    if (transactions.fault !== undefined || ledger.erasing || verification.isInTheWay) {
+      verification.stop();
+      planMaintenance(retryFailedMs);
+      return;
+    }
+    try {
+      isVerified = verification.step();
+    } catch (error) {
+      const found = describeFault(error, files.database, files.dir);
+      verification.stop();
+      if (found.kind === 'damaged') transactions.fault = found;
+      else planMaintenance(retryFailedMs);
+      return;
+    }
+    if (isVerified) post({ kind: 'verified' });
+    else planVerification();
+  }
+
+  function planVerification(): void {
+    if (!closed && !isVerified) verifyTimer ??= setTimeout(verifyMore, verifyEveryMs);
   }
 
   function drain(): void {
@@ -156,6 +215,7 @@ export function openWriter(options: WriterOptions, post: (message: FromWriter) =
       // After a failure this is the proof that writing works again.
       if (transactions.fault !== undefined) ledger.touch();
       more = ledger.sweep(keep, sweptRowsPerStep);
+      if (isLarge() && ledger.unsealed >= sealAfterIdle) ledger.sealHot();
       more = transactions.vacuum(ledger.erasing) || more;
     });
     transactions.fault = found;
@@ -163,12 +223,14 @@ export function openWriter(options: WriterOptions, post: (message: FromWriter) =
     if (found?.kind === 'failed') planMaintenance(retryFailedMs);
     if (found !== undefined || more) return found === undefined;
     if (ledger.erasing) {
+      verification.stop();
       if (!transactions.truncate()) planMaintenance(retryFailedMs);
       else {
         ledger.erased();
         erasingSinceMs = undefined;
       }
     }
+    if (!ledger.erasing) planVerification();
     const isIdle = performance.now() - lastWriteMs >= idleAfterMs;
     if (isIdle) transactions.checkpoint(idleCheckpointAbovePages);
     else planMaintenance(idleAfterMs);
@@ -178,6 +240,7 @@ export function openWriter(options: WriterOptions, post: (message: FromWriter) =
   planLeases();
   planMaintenance(maintenanceEveryMs);
   post({ kind: 'ready', head: ledger.meta.head, problem: transactions.fault?.message });
+  if (isVerified) post({ kind: 'verified' });
 
   return {
     enqueue(operations) {
@@ -191,6 +254,11 @@ export function openWriter(options: WriterOptions, post: (message: FromWriter) =
       closed = true;
       clearTimeout(leaseTimer);
       clearTimeout(maintenanceTimer);
+      clearTimeout(verifyTimer);
+      verification.stop();
+      // A start that follows need not look into the log for what has changed since.
+      if (isLarge() && ledger.unsealed > 0 && transactions.fault === undefined)
+        transactions.run(() => ledger.sealHot());
       shortage.stop();
       db.close();
       post({ kind: 'closed' });
