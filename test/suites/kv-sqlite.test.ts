@@ -383,7 +383,7 @@ describe('damage', () => {
     const hot = (i: number): string => `h/t/one/deployments/web-${i}`;
     const [live, past] = [300, 21_000];
 
-    /** Killed while it writes: the seal of the live records is older than they are. */
+    /** Killed while it writes. */
     async function fillLarge(): Promise<void> {
       const store = await open();
       for (let from = 0; from < past; from += 3000)
@@ -433,6 +433,9 @@ describe('damage', () => {
       expect(loaded.get(hot(8))).toBe('other');
       expect((await failureOf(store.verified)).message).toContain('restore a backup');
       await failureOf(store.get('c/one/events/1'));
+      await store.close();
+      // Known to be damaged: it is not served a second time.
+      expect((await failureOf((await begin()).live)).message).toContain('restore a backup');
     });
 
     it.each([
@@ -448,6 +451,20 @@ describe('damage', () => {
       const store = await begin();
       expect((await failureOf(store.live)).message).toContain('restore a backup');
       await failureOf(store.get(hot(1)));
+    });
+
+    it('is not served when rows and log are those of before the last write', async () => {
+      await fillLarge();
+      const store = await begin();
+      await store.verified;
+      await put(store, hot(1), 'revoked');
+      await store.close();
+      // As a disk leaves it that took the page of the newest revision and lost the others.
+      alter(
+        `UPDATE current SET (value, mod_rev, sum) = (SELECT prev_value, prev_mod_rev, prev_sum FROM log ORDER BY seq DESC LIMIT 1) WHERE key = '${hot(1)}'`,
+      );
+      alter('DELETE FROM log WHERE rev = (SELECT max(rev) FROM log)');
+      expect((await failureOf((await begin()).live)).message).toContain('restore a backup');
     });
 
     it('is proved as a whole where the seal is not to be had', async () => {

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { isErased, isHot } from '../keys.ts';
 import { DamageError } from './fault.ts';
-import { addTo, type HotSeal, writeHotSeal } from './hot-seal.ts';
+import { addTo, type HotSeal, hotSealWriter } from './hot-seal.ts';
 import { createLeases, type Leases } from './leases.ts';
 import { answers, type WriterOperation, type FlatList } from './protocol.ts';
 import { cellsOf, prepareRows } from './rows.ts';
@@ -51,12 +51,8 @@ export interface Ledger {
   erased(): void;
   /** Makes the transaction write, though nothing has changed. */
   touch(): void;
-  /** What the hot rows were proved to be, before anything is written; `writtenAt`: the revision of the seal that proved it. */
-  proved(hot: HotSeal, writtenAt?: number): void;
-  /** Revisions since the seal of the hot rows was written; infinitely many: the log does not reach back to it. */
-  readonly unsealed: number;
-  /** Writes the seal of the hot rows into the running transaction. */
-  sealHot(): void;
+  /** What the hot rows were proved to be, before anything is written. */
+  proved(hot: HotSeal): void;
   /** To be called before COMMIT. */
   seal(): void;
   /** To be called after COMMIT, or after ROLLBACK. */
@@ -70,6 +66,13 @@ export interface Retention {
 
 /** Revisions beyond the kept ones that may gather before they are swept. */
 const sweepFromRevisions = 128;
+
+/** A store with fewer rows, history included, is verified as a whole before it is served: that takes no time. */
+export const wholeBelowRows = 20_000;
+
+export function rowsOf({ currentCount, logCount }: Meta): number {
+  return currentCount + logCount;
+}
 
 /** Growth allowed to a commit on a full disk that overwrites a key without growing it: its event, its audit line. */
 const smallGrowthBytes = 4096;
@@ -90,14 +93,12 @@ export function createLedger(db: DatabaseSync): Ledger {
     ),
     sweep: db.prepare('DELETE FROM log WHERE seq <= ?'),
   };
+  const writeHotSeal = hotSealWriter(db);
   const leases = createLeases(db);
   let committed = decodeMeta(statements.meta.get());
   let meta = { ...committed };
   let committedHot: HotSeal = { count: 0, mix: 0 };
   let hot = { ...committedHot };
-  /** Of the seal as it was written; undefined: it is not known. */
-  let sealedAt: number | undefined;
-  let sealing: number | undefined;
   let changed = false;
   /** Rows at or below the floor may be left from before. */
   let backlog = true;
@@ -323,25 +324,15 @@ export function createLedger(db: DatabaseSync): Ledger {
       changed = true;
     },
 
-    proved(found, writtenAt) {
-      sealedAt = writtenAt;
+    proved(found) {
       committedHot = { ...found };
       hot = { ...found };
     },
 
-    get unsealed() {
-      return sealedAt === undefined || sealedAt < meta.floor
-        ? Number.POSITIVE_INFINITY
-        : meta.head - sealedAt;
-    },
-
-    sealHot() {
-      writeHotSeal(db, meta.head, hot);
-      sealing = meta.head;
-    },
-
     seal() {
-      if (changed) statements.seal.run(...metaRow(meta));
+      if (!changed) return;
+      statements.seal.run(...metaRow(meta));
+      if (rowsOf(meta) >= wholeBelowRows) writeHotSeal(meta.head, hot);
     },
 
     settle(isCommitted) {
@@ -349,12 +340,9 @@ export function createLedger(db: DatabaseSync): Ledger {
       if (isCommitted) {
         committed = { ...meta };
         committedHot = { ...hot };
-        sealedAt = sealing ?? sealedAt;
-        sealing = undefined;
       } else {
         meta = { ...committed };
         hot = { ...committedHot };
-        sealing = undefined;
         backlog = true;
         leases.load();
       }

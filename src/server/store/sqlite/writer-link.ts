@@ -148,7 +148,10 @@ export async function startWriter(options: WriterOptions, events: WriterLinkEven
     worker.on('exit', () => {
       const detail = cause instanceof Error ? cause.message : 'no reason given';
       const reason = `the writer thread of ${options.dir} ended: ${detail}`;
-      failOpening(opened, new KvUnavailableError(reason, true, { cause }));
+      const error = new KvUnavailableError(reason, true, { cause });
+      for (const { reject } of [opened, live]) reject(error);
+      // Who ends it does not wait for the rest.
+      if (!closing) verified.reject(error);
       onExit(reason);
     });
     return opened.promise;

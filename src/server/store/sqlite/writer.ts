@@ -1,8 +1,8 @@
 import { DatabaseSync } from 'node:sqlite';
 import { describeFault } from './fault.ts';
 import { storeFiles } from './files.ts';
-import { readHotSeal } from './hot-seal.ts';
-import { createLedger, type Ledger } from './ledger.ts';
+import { readHotSeal, voidHotSeal } from './hot-seal.ts';
+import { createLedger, type Ledger, rowsOf, wholeBelowRows } from './ledger.ts';
 import {
   type FromWriter,
   type WriterOperation,
@@ -34,11 +34,6 @@ const idleAfterMs = 100;
 const retryFailedMs = 1000;
 /** What must leave no trace waits this long for a pause between writes, then it is removed beside them. */
 const eraseWithinMs = 1000;
-/** A store with fewer rows, history included, is verified as a whole before it is served: that takes no time. */
-const wholeBelowRows = 20_000;
-/** Revisions after which the seal of the hot rows is written again: in a pause, or beside other writes. */
-const sealAfterIdle = 256;
-const sealAfter = 4096;
 /** Between two steps of a verification, where nothing else is to be done. */
 const verifyEveryMs = 1;
 /** Timers cannot be set much further ahead. */
@@ -49,10 +44,9 @@ const longestTimerMs = 24 * 60 * 60 * 1000;
  * Throws when the file is damaged.
  */
 function verifyOpened(db: DatabaseSync, ledger: Ledger): boolean {
-  const { currentCount, logCount } = ledger.meta;
-  const found = currentCount + logCount < wholeBelowRows ? undefined : readHotSeal(db, ledger.meta);
-  if (found !== undefined && isHotWhole(db, found.seal)) {
-    ledger.proved(found.seal, found.writtenAt);
+  const hot = rowsOf(ledger.meta) < wholeBelowRows ? undefined : readHotSeal(db, ledger.meta);
+  if (hot !== undefined && isHotWhole(db, hot)) {
+    ledger.proved(hot);
     return false;
   }
   ledger.proved(verifyContent(db, ledger.meta));
@@ -98,6 +92,7 @@ export function openWriter(options: WriterOptions, post: (message: FromWriter) =
     const found = fault?.kind === 'damaged' ? fault : transactions.run(() => applyAll(batch, wire));
     transactions.fault = found;
     if (found === undefined) return wire;
+    if (found.kind === 'damaged' && fault?.kind !== 'damaged') voidSeal();
     if (found.kind === 'full') {
       shortage.start(found);
       return shortage.run(batch);
@@ -112,20 +107,17 @@ export function openWriter(options: WriterOptions, post: (message: FromWriter) =
     const rows = ledger.meta.logCount;
     for (const operation of batch) ledger.apply(operation, wire);
     ledger.sweep(keep, Math.max(sweptRowsPerStep, 2 * (ledger.meta.logCount - rows)));
-    if (isLarge() && ledger.unsealed > Math.min(sealAfter, keep.revisions / 2)) ledger.sealHot();
-  }
-
-  /** Worth a seal of its hot rows. */
-  function isLarge(): boolean {
-    return ledger.meta.currentCount + ledger.meta.logCount >= wholeBelowRows;
   }
 
   function verifyMore(): void {
     verifyTimer = undefined;
     if (closed || isVerified) return;
     // Maintenance begins it again.
-    if (transactions.fault !== undefined || ledger.erasing || verification.isInTheWay) {
+    const { isInTheWay } = verification;
+    if (transactions.fault !== undefined || ledger.erasing || isInTheWay) {
       verification.stop();
+      // As long as its file is large it would be in the way again at once.
+      if (isInTheWay) transactions.truncate();
       planMaintenance(retryFailedMs);
       return;
     }
@@ -134,12 +126,24 @@ export function openWriter(options: WriterOptions, post: (message: FromWriter) =
     } catch (error) {
       const found = describeFault(error, files.database, files.dir);
       verification.stop();
-      if (found.kind === 'damaged') transactions.fault = found;
-      else planMaintenance(retryFailedMs);
+      if (found.kind === 'damaged') {
+        transactions.fault = found;
+        voidSeal();
+      } else planMaintenance(retryFailedMs);
       return;
     }
     if (isVerified) post({ kind: 'verified' });
     else planVerification();
+  }
+
+  /** Nothing is written from now on: the next start finds it so. */
+  function voidSeal(): void {
+    try {
+      voidHotSeal(db);
+    } catch (error) {
+      const { message } = describeFault(error, files.database, files.dir);
+      post({ kind: 'problem', damaged: true, problem: `${transactions.fault?.message}; ${message}` });
+    }
   }
 
   function planVerification(): void {
@@ -215,7 +219,6 @@ export function openWriter(options: WriterOptions, post: (message: FromWriter) =
       // After a failure this is the proof that writing works again.
       if (transactions.fault !== undefined) ledger.touch();
       more = ledger.sweep(keep, sweptRowsPerStep);
-      if (isLarge() && ledger.unsealed >= sealAfterIdle) ledger.sealHot();
       more = transactions.vacuum(ledger.erasing) || more;
     });
     transactions.fault = found;
@@ -256,9 +259,6 @@ export function openWriter(options: WriterOptions, post: (message: FromWriter) =
       clearTimeout(maintenanceTimer);
       clearTimeout(verifyTimer);
       verification.stop();
-      // A start that follows need not look into the log for what has changed since.
-      if (isLarge() && ledger.unsealed > 0 && transactions.fault === undefined)
-        transactions.run(() => ledger.sealHot());
       shortage.stop();
       db.close();
       post({ kind: 'closed' });
