@@ -97,3 +97,15 @@ it('a quota that is lowered is reached by and by, without a refusal', async () =
   expect((await change('one', 100)).status).toBe(200);
   expect(await used()).toBeLessThanOrEqual(22);
 });
+
+it('an order for instances is no history, and is not refused for what there is of it', async () => {
+  await allow({ archives: 100 });
+  expect((await create('ordered')).status).toBe(201);
+  expect((await plane.admin('PUT', '/api/v1/tenants/shop/quota', { bytes: { archives: 1 } })).status).toBe(
+    200,
+  );
+  const before = await versions('ordered');
+  for (let at = 0; at < 3; at += 1)
+    expect((await shop('POST', '/api/v1/deployments/ordered/restart')).status, `restart ${at}`).toBe(200);
+  expect(await versions('ordered')).toEqual(before);
+});

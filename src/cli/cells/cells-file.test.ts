@@ -7,7 +7,7 @@ const CELLS = {
   baseUrl: 'https://berth.example.com',
   cells: [
     { name: 'eu1', servers: ['http://10.1.0.1:7600'] },
-    { name: 'eu2', servers: ['https://cp1.internal:7600', 'https://[fd00::1]'], ca: '/etc/ca.pem' },
+    { name: 'eu2', servers: ['https://cp1.internal:7600', 'https://cp2.internal'], ca: '/etc/ca.pem' },
   ],
 };
 
@@ -27,7 +27,10 @@ describe('the description of cells', () => {
     [{ ...CELLS, cells: [{ name: 'eu1', servers: [] }] }, 'cells[0].servers'],
     [{ ...CELLS, cells: [{ name: 'eu1', servers: ['http://a:1', 'https://b:1'] }] }, 'all https or all http'],
     [{ ...CELLS, cells: [{ name: 'eu1', servers: ['http://a:1\nbackend x'] }] }, 'cells[0].servers[0]'],
-    [{ ...CELLS, cells: [{ name: 'eu1', servers: ['http://a:1'], ca: '/x\n  server y' }] }, 'cells[0].ca'],
+    [{ ...CELLS, cells: [{ name: 'eu1', servers: ['https://a:1'], ca: '/x\n  server y' }] }, 'cells[0].ca'],
+    [{ ...CELLS, cells: [{ name: 'eu1', servers: ['http://a:1'], ca: '/etc/ca.pem' }] }, 'those are http'],
+    [{ ...CELLS, cells: [{ name: 'eu1', servers: ['https://[fd00::1]'] }] }, 'as their certificates do'],
+    [{ ...CELLS, cells: [{ name: 'eu1', servers: ['https://10.0.0.1'] }] }, 'as their certificates do'],
   ])('is refused: %j', (value, message) => expect(() => readCells(value)).toThrow(message));
 
   it('becomes a configuration of one line per control plane', () => {
@@ -35,7 +38,7 @@ describe('the description of cells', () => {
     expect(text).toContain('bind 0.0.0.0:443 ssl crt /etc/berth.pem alpn http/1.1\n');
     expect(text).toContain('  server cp1 10.1.0.1:7600\n');
     expect(text).toContain(
-      '  server cp2 [fd00::1]:443 ssl verify required ca-file /etc/ca.pem verifyhost fd00::1 sni str(fd00::1) check-sni fd00::1\n',
+      '  server cp2 cp2.internal:443 ssl verify required ca-file /etc/ca.pem verifyhost cp2.internal sni str(cp2.internal) check-sni cp2.internal\n',
     );
     expect(text).toContain('set-header X-Forwarded-Proto https');
     expect(text).toContain('str(eu1) if');

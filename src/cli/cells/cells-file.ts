@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { CELL_NAME, CELL_NAME_FORM } from '../../core/model/cell.ts';
 import { isRejection } from '../../core/rejections/reject.ts';
 import { type Draft, readBody, shape } from '../../core/schema/shape.ts';
@@ -74,8 +75,16 @@ function cellOf({ name, servers, ca }: CellDraft, index: number): Cell {
   const named = fitting(`${field}.name`, name, CELL_NAME, CELL_NAME_FORM);
   const urls = [servers ?? []].flat().map((url, at) => origin(`${field}.servers[${at}]`, url));
   if (urls.length === 0) throw usage(`${field}.servers must name the control planes of ${named}`);
-  if (new Set(urls.map(({ protocol }) => protocol)).size > 1)
-    throw usage(`${field}.servers must be all https or all http`);
+  const schemes = new Set(urls.map(({ protocol }) => protocol));
+  if (schemes.size > 1) throw usage(`${field}.servers must be all https or all http`);
+  const isTls = schemes.has('https:');
+  // HAProxy compares names of a certificate, never the addresses in it.
+  const numeric = urls.find(({ hostname }) => isIP(hostname.replaceAll(/[[\]]/g, '')) !== 0);
+  if (isTls && numeric !== undefined)
+    throw usage(
+      `${field}.servers must name https control planes as their certificates do, not by an address such as ${numeric.hostname}`,
+    );
+  if (!isTls && ca !== undefined) throw usage(`${field}.ca is for https control planes; those are http`);
   return {
     name: named,
     servers: urls,

@@ -43,7 +43,7 @@ const CROWDED = reject('connection_limit_reached', {
 function serverLines({ servers, ca }: Cell): readonly string[] {
   return servers.map((url, index) => {
     const isTls = url.protocol === 'https:';
-    const host = url.hostname.replaceAll(/[[\]]/g, '');
+    const host = url.hostname;
     const port = url.port === '' ? (isTls ? '443' : '80') : url.port;
     const tls = isTls
       ? ` ssl verify required ca-file ${ca ?? '@system-ca'} verifyhost ${host} sni str(${host}) check-sni ${host}`

@@ -1,4 +1,4 @@
-import { parsedRecord } from '../../core/model/values.ts';
+import { isRecord, parsedRecord } from '../../core/model/values.ts';
 import { type TenantId, tenantId } from '../../core/model/ids.ts';
 import { QUOTA_KINDS, type QuotaKind, type Stock } from '../../core/model/quota.ts';
 import { standsForRows } from './deployment-rows.ts';
@@ -145,6 +145,8 @@ export class StoreUsage {
       const was = this.#derivedBytes(key);
       const is = standsForRows(record) ? size : undefined;
       if (was === undefined && is === undefined) return;
+      // An order for instances makes no version longer.
+      if (is !== undefined && this.#isSameVersion(key, record)) return;
       const history = growthOf(tenantId, 'archives');
       const moved = {
         records: (is === undefined ? 0 : 1) - (was === undefined ? 0 : 1),
@@ -181,6 +183,13 @@ export class StoreUsage {
   #derivedBytes(key: string): number | undefined {
     const stored = this.#store.view.stored(key);
     return stored !== undefined && standsForRows(stored.record) ? (stored.bytes ?? 0) : undefined;
+  }
+
+  /** It stands for the version that the record before it stood for. */
+  #isSameVersion(key: string, record: object | undefined): boolean {
+    const before = this.#store.view.stored(key)?.record;
+    if (!isRecord(before) || !isRecord(record) || !standsForRows(before)) return false;
+    return before['version'] === record['version'];
   }
 
   /** After a commit of this process. */
