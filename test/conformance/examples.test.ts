@@ -5,6 +5,7 @@ import { parseExample } from '../../src/core/rejections/example.ts';
 import type { Answer, Json } from '../support/harness/api-client.ts';
 import { AREAS } from './cases/areas.ts';
 import { type Asked, type Case, DEPLOYMENTS, plantNode, plantVolume, type Stage } from './cases/case.ts';
+import { PENDING } from './pending.ts';
 import { Stages } from './stages.ts';
 
 /** The page of a code shows a request that is refused: it is sent here, and refused with that code. */
@@ -14,11 +15,7 @@ afterAll(() => stages.close());
 
 const WEB = '/api/v1/deployments/web';
 /** Of these pages the example is no request that a client could send here. */
-const NO_REQUEST: readonly RejectionCode[] = [
-  'agent_session_stale',
-  'agent_version_unsupported',
-  'internal_error',
-];
+const NO_REQUEST: readonly RejectionCode[] = [...Object.values(PENDING).flat(), 'internal_error'];
 
 /**
  * Refused for what is stored or what the control plane is like at that moment, as examples with a remark behind their request line are

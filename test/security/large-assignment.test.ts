@@ -50,12 +50,13 @@ attack(
 
 attack('deployer', 'updates without end, of a node that never removes anything', async () => {
   const tenant = await plane.tenant('mill');
-  await flow.connected('idle-1', tenant);
+  const { agent } = await flow.connected('idle-1', tenant);
   await deploy(tenant.call, 'churned', { nodeId: 'idle-1' });
   const path = '/api/v1/deployments/churned';
   for (let at = 0; at < UPDATES; at += 1) {
     const { status } = await tenant.call('PUT', path, { labels: { at: `${at}` } });
     expect(status).toBe(200);
+    agent.send({ type: 'report', epoch: agent.epoch, generation: 0, full: false, observations: [] });
     // Updates that come faster than they are looked at replace nothing.
     await eventually(
       () => tenant.call('GET', path),
