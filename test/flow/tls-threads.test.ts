@@ -2,14 +2,17 @@ import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import { Agent, request as askOverTls, type RequestOptions } from 'node:https';
-import { createServer as plainServer, type AddressInfo } from 'node:net';
+import { createServer as plainServer, type AddressInfo, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setImmediate as turn } from 'node:timers/promises';
 import { connect, type TLSSocket } from 'node:tls';
 import type { Worker } from 'node:worker_threads';
 import pino from 'pino';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
+import { LateRequests } from '../../src/server/api/late-requests.ts';
+import { LoopStalls } from '../../src/server/api/loop-stalls.ts';
 import { TlsThreads } from '../../src/server/api/tls-threads/tls-threads.ts';
 import { selfSigned } from '../support/harness/certificates.ts';
 import { BOOTSTRAP, startControlPlane } from '../support/harness/control-plane.ts';
@@ -155,6 +158,35 @@ describe('TLS on threads', () => {
     for (const socket of [silent, slow, idle]) socket.resume();
     await Promise.all([silent, slow, idle].map((socket) => closed(socket)));
     expect(count(served.server)).toBe(0);
+  });
+
+  it('serves what came while the main thread stood still, and later requests of the connection', async () => {
+    const { server, port } = await serve(echo, 1, 200);
+    server.requestTimeout = 400;
+    const stalls = new LoopStalls(400);
+    const late = new LateRequests(() => server, { headMs: 200, requestMs: 400 }, stalls);
+    const judge = vi.fn((_error: unknown, client: Socket) => late.judge(client, () => client.end('refused')));
+    server.on('clientError', judge);
+    const socket = await secured(port);
+    let received = '';
+    socket.on('data', (bytes) => {
+      received += bytes.toString();
+    });
+    const head = 'POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 6\r\n\r\n';
+    socket.write(head);
+    await once(server, 'request');
+    // Timers come next, before messages of threads.
+    await turn();
+    socket.write('first.');
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 700);
+    await expect.poll(() => received).toContain('first.');
+    await expect.poll(() => server.listenerCount('upgrade')).toBe(0);
+    socket.write(`${head}second`);
+    await expect.poll(() => received).toContain('second');
+    expect(judge).toHaveBeenCalled();
+    expect(received).not.toContain('refused');
+    stalls.close();
+    socket.destroy();
   });
 
   it('closes after a last answer, and not before it was sent', async () => {

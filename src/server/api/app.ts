@@ -10,6 +10,7 @@ import { DirectRoutes } from './direct.ts';
 import { bringsLongBody, strangerRejection } from './early-refusal.ts';
 import { requestIdOf } from './headers.ts';
 import { LateRequests } from './late-requests.ts';
+import { LoopStalls } from './loop-stalls.ts';
 import { NO_STREAM_LIMITS, StreamCounts } from './limits/streams.ts';
 import { NO_UNREAD_LIMITS, UnreadAnswers } from './limits/unread.ts';
 import { RateLimiter } from './rate-limit.ts';
@@ -80,7 +81,12 @@ export function createApp(options: ApiOptions): FastifyInstance {
     options.limits.bodyBudget ?? bodyBudget(Number.POSITIVE_INFINITY),
     options.limits.bodyBytes,
   );
-  const late = new LateRequests(() => app.server, HEADERS_TIMEOUT_MS);
+  const stalls = new LoopStalls(REQUEST_TIMEOUT_MS);
+  const late = new LateRequests(
+    () => app.server,
+    { headMs: HEADERS_TIMEOUT_MS, requestMs: REQUEST_TIMEOUT_MS },
+    stalls,
+  );
   const app: FastifyInstance = fastify({
     logger: false,
     schemaController: NO_SCHEMAS,
@@ -154,6 +160,7 @@ export function createApp(options: ApiOptions): FastifyInstance {
   direct.follow(app.server);
   app.addHook('preClose', (done) => {
     direct.close();
+    stalls.close();
     done();
   });
   return app;
