@@ -2,7 +2,12 @@ import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import { Agent, request as askOverTls, type RequestOptions } from 'node:https';
-import { createServer as plainServer, type AddressInfo, type Socket } from 'node:net';
+import {
+  connect as connectPlain,
+  createServer as plainServer,
+  type AddressInfo,
+  type Socket,
+} from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
@@ -36,9 +41,13 @@ interface Served {
 
 const SETTINGS = { threads: 2, host: '127.0.0.1', port: 0, handshakeTimeoutMs: 20_000, sendTimeoutMs: 500 };
 
-async function serve(answer: RequestListener, threads = 2, headersTimeout = 20_000): Promise<Served> {
+async function serve(
+  answer: RequestListener,
+  threads = 2,
+  { headersTimeout = 20_000, host = '127.0.0.1' } = {},
+): Promise<Served> {
   const server = createServer({ headersTimeout, connectionsCheckingInterval: 50 }, answer);
-  const settings = { ...SETTINGS, threads };
+  const settings = { ...SETTINGS, threads, host };
   const relayed = new TlsThreads({ ...settings, ...material }, server, pino({ level: 'silent' }));
   const workers: Worker[] = [];
   const add = (worker: Worker): unknown => workers.push(worker);
@@ -114,6 +123,31 @@ describe('TLS on threads', () => {
     expect(seen.slice(0, 3)).toEqual(['127.0.0.1', 'number', true]);
   });
 
+  it('tells apart connections of one port of a client to two addresses of the host', async () => {
+    const served = counted(
+      await serve((request, response) => response.end(`of ${request.url}`), 1, { host: '0.0.0.0' }),
+    );
+    const from = plainServer();
+    await once(from.listen(0, '127.0.0.1'), 'listening');
+    const { port: localPort } = from.address() as AddressInfo;
+    await new Promise((resolve) => from.close(resolve));
+    const plain = ['127.0.0.2', '127.0.0.3'].map((host) =>
+      connectPlain({ host, port: served.port, localAddress: '127.0.0.1', localPort }),
+    );
+    // Both are accepted before the first handshake begins.
+    await expect.poll(() => count(served.server), PATIENT).toBe(2);
+    const clients = plain.map((socket) => connect({ socket, rejectUnauthorized: false }));
+    const received = clients.map(() => '');
+    for (const [index, client] of clients.entries())
+      client.on('data', (bytes: Buffer) => (received[index] += bytes.toString()));
+    await Promise.all(clients.map((client) => once(client, 'secureConnect')));
+    for (const [index, client] of clients.entries())
+      client.write(`GET /${index} HTTP/1.1\r\nHost: x\r\n\r\n`);
+    const answered = (): string[] => received.map((text) => text.slice(text.indexOf('of /')));
+    await expect.poll(answered, { timeout: 5000 }).toEqual(['of /0', 'of /1']);
+    for (const client of clients) client.destroy();
+  });
+
   it('waits for a reader that takes nothing, and ends with it', async () => {
     let unread = (): number => 0;
     const served = counted(
@@ -148,7 +182,9 @@ describe('TLS on threads', () => {
   });
 
   it('ends connections that are silent, slow with their headers, or idle', async () => {
-    const served = counted(await serve((_request, response) => response.end('ok'), 2, 400));
+    const served = counted(
+      await serve((_request, response) => response.end('ok'), 2, { headersTimeout: 400 }),
+    );
     served.server.keepAliveTimeout = 300;
     const silent = await secured(served.port);
     const slow = await secured(served.port);
@@ -161,7 +197,7 @@ describe('TLS on threads', () => {
   });
 
   it('serves what came while the main thread stood still, and later requests of the connection', async () => {
-    const { server, port } = await serve(echo, 1, 200);
+    const { server, port } = await serve(echo, 1, { headersTimeout: 200 });
     server.requestTimeout = 400;
     const stalls = new LoopStalls(400);
     const late = new LateRequests(() => server, { headMs: 200, requestMs: 400 }, stalls);
@@ -233,6 +269,14 @@ describe('TLS on threads', () => {
     expect([(await ask(served.port)).status, served.threads.restarts]).toEqual([200, 2]);
   });
 
+  it('counts a thread as replaced when another serves in its place', async () => {
+    const { threads, workers } = await serve((_request, response) => response.end('ok'), 1);
+    process.once('worker', (worker) => void worker.terminate());
+    await workers[0]?.terminate();
+    await expect.poll(() => [workers.length, threads.running], PATIENT).toEqual([3, 1]);
+    expect(threads.restarts).toBe(1);
+  });
+
   it('resumes a session on any thread, and serves a renewed certificate', async () => {
     const { port, threads } = await serve((_request, response) => response.end('ok'), 4);
     const agent = new Agent({ keepAlive: false, maxCachedSessions: 1 });
@@ -295,6 +339,34 @@ describe('TLS on threads', () => {
     await once(free.listen(port, '127.0.0.1'), 'listening');
     expect((free.address() as AddressInfo).port).toBe(port);
     free.close();
+  });
+});
+
+describe('the end of TLS on threads', () => {
+  it('waits for clients that take an answer slowly', async () => {
+    let answer = (): void => undefined;
+    const { server, threads, port } = await serve((request, response) => {
+      if (request.url === '/small') return void response.end('ok');
+      answer = () => void response.end(Buffer.alloc(16 * MIB, 'x'));
+    });
+    const [socket, idle] = [await secured(port), await secured(port)];
+    idle.write('GET /small HTTP/1.1\r\nHost: x\r\n\r\n');
+    await once(idle, 'data');
+    socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+    await once(server, 'request');
+    const close = vi.spyOn(server, 'closeIdleConnections');
+    let isOver = false;
+    const ended = threads.end().then(() => (isOver = true));
+    answer();
+    // Whoever is idle goes, while it is being sent.
+    await closed(idle.resume());
+    const before = close.mock.calls.length;
+    await expect.poll(() => isOver || close.mock.calls.length > before + 3, PATIENT).toBe(true);
+    let size = 0;
+    socket.on('data', (bytes: Buffer) => (size += bytes.length));
+    await closed(socket);
+    expect(size).toBeGreaterThan(16 * MIB);
+    await ended;
   });
 });
 

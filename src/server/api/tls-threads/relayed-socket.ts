@@ -6,6 +6,9 @@ export interface Remote {
   readonly port: number;
 }
 
+/** As sockets of Node say it. */
+const canceled = (): Error => Object.assign(new Error('write ECANCELED'), { code: 'ECANCELED' });
+
 type Done = (error?: Error | null) => void;
 
 /**
@@ -20,6 +23,8 @@ export class RelayedSocket extends Duplex {
   readonly encrypted = true;
   readonly connecting = false;
   bytesRead = 0;
+  /** While it is set, nobody destroys it. */
+  isSpared = false;
   readonly #id: number;
   readonly #link: FrameSender;
   readonly #forget: () => void;
@@ -67,6 +72,15 @@ export class RelayedSocket extends Duplex {
   receiveClose(): void {
     this.#isOver = true;
     this.destroy();
+  }
+
+  /** Of what it was answered something is here, or with the thread. The thread tells of the last few bytes only once it stops. */
+  get isSending(): boolean {
+    return this.writableLength > 0 || this.#sent > 0;
+  }
+
+  override destroy(error?: Error): this {
+    return this.isSpared ? this : super.destroy(error);
   }
 
   /** Sockets of Node do the same by a timer each. */
@@ -123,10 +137,16 @@ export class RelayedSocket extends Duplex {
   }
 
   override _destroy(error: Error | null, done: Done): void {
-    if (!this.#isOver) this.#link.send(this.#id, FRAME.close);
+    if (!this.#isOver) {
+      // What the thread has is still sent, as the kernel sends what it has of a socket that is destroyed.
+      if (this.writableLength === 0) this.#link.send(this.#id, FRAME.end);
+      this.#link.send(this.#id, FRAME.close);
+    }
+    const written = this.#written;
     this.#unsent = [];
     this.#written = undefined;
     this.#forget();
+    written?.(error ?? canceled());
     done(error);
   }
 

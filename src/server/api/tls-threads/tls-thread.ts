@@ -43,7 +43,6 @@ export type FromTlsThread =
 interface Held {
   readonly id: number;
   readonly raw: Socket;
-  readonly key: string;
   /** Once the handshake is done. */
   secure?: TLSSocket;
   /** Sent to the main thread and not taken. */
@@ -55,7 +54,11 @@ interface Held {
 /** As many as a listener without a thread would keep waiting: the main thread may be held for a while. */
 const MOST_UNMET = 511;
 
-const keyOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`;
+/**
+ * What was accepted, of the socket inside of TLS: Node says so by this property alone. Not by addresses: where a host has several, a client may
+ * connect to two of them from one port.
+ */
+const rawOf = (secure: TLSSocket): unknown => ('_parent' in secure ? secure._parent : undefined);
 
 /**
  * Accepts connections and does their TLS: handshakes, encryption, and nothing else. It reads no HTTP, knows no credential and decides nothing:
@@ -64,12 +67,14 @@ const keyOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddres
 class TlsThread {
   readonly #data: TlsThreadData;
   readonly #held = new Map<number, Held>();
-  readonly #byKey = new Map<string, Held>();
+  readonly #byRaw = new Map<unknown, Held>();
   readonly #servers: readonly Server[];
   readonly #link = new FrameSender((message) => parentPort?.postMessage(message, [message]));
   #ids = NO_CONNECTION;
   /** Accepted, and the main thread has not met them yet. */
   #unmet = 0;
+  /** The main thread is told once so many bytes were taken. */
+  #toldFrom = TAKEN_STEP_BYTES;
 
   constructor(data: TlsThreadData) {
     this.#data = data;
@@ -109,7 +114,7 @@ class TlsThread {
     server.on('connection', (raw) => this.#accept(raw));
     server.on('secureConnection', (secure) => this.#secured(secure));
     server.on('tlsClientError', (error: NodeJS.ErrnoException, secure) => {
-      const held = this.#byKey.get(keyOf(secure));
+      const held = this.#byRaw.get(rawOf(secure));
       if (held !== undefined)
         this.#link.send(held.id, FRAME.failed, Buffer.from(error.code ?? error.message));
       secure.destroy();
@@ -122,9 +127,9 @@ class TlsThread {
     if (remoteAddress === undefined || this.#unmet >= MOST_UNMET) return void raw.destroy();
     this.#ids += 1;
     this.#unmet += 1;
-    const held: Held = { id: this.#ids, raw, key: keyOf(raw), sent: 0, untold: 0 };
+    const held: Held = { id: this.#ids, raw, sent: 0, untold: 0 };
     this.#held.set(held.id, held);
-    this.#byKey.set(held.key, held);
+    this.#byRaw.set(raw, held);
     this.#link.send(held.id, FRAME.open, Buffer.from(`${remotePort} ${remoteAddress}`));
     raw.on('error', () => raw.destroy());
     raw.once('close', () => this.#over(held));
@@ -132,12 +137,12 @@ class TlsThread {
 
   /** Once for each: the socket inside of TLS and the one around it close one after the other. */
   #over(held: Held): void {
-    if (this.#byKey.get(held.key) === held) this.#byKey.delete(held.key);
+    this.#byRaw.delete(held.raw);
     if (this.#held.delete(held.id)) this.#link.send(held.id, FRAME.close);
   }
 
   #secured(secure: TLSSocket): void {
-    const held = this.#byKey.get(keyOf(secure));
+    const held = this.#byRaw.get(rawOf(secure));
     if (held === undefined) return void secure.destroy();
     held.secure = secure;
     secure.on('data', (bytes: Buffer) => {
@@ -165,10 +170,14 @@ class TlsThread {
   #write(held: Held, bytes: Buffer): void {
     held.secure?.write(bytes, () => {
       held.untold += bytes.length;
-      if (held.untold < TAKEN_STEP_BYTES) return;
-      this.#link.sendTaken(held.id, held.untold);
-      held.untold = 0;
+      this.#tell(held);
     });
+  }
+
+  #tell(held: Held): void {
+    if (held.untold < this.#toldFrom) return;
+    this.#link.sendTaken(held.id, held.untold);
+    held.untold = 0;
   }
 
   #taken(held: Held, count: number): void {
@@ -183,6 +192,7 @@ class TlsThread {
     this.#held.delete(held.id);
     this.#over(held);
     if (secure === undefined) return void raw.destroy();
+    // Something was dropped before it came here: the answer is not whole either way.
     if (!secure.writableEnded) return void secure.destroy();
     const late = setTimeout(() => secure.destroy(), this.#data.sendTimeoutMs);
     secure.once('close', () => clearTimeout(late));
@@ -198,6 +208,9 @@ class TlsThread {
 
   stop(): void {
     for (const server of this.#servers) server.close();
+    // A connection is closed when all of its answer is taken: told of every byte.
+    this.#toldFrom = 1;
+    for (const held of this.#held.values()) this.#tell(held);
   }
 }
 

@@ -75,6 +75,8 @@ export class TlsThreads {
     this.#settings = settings;
     this.#server = server;
     this.#log = log;
+    const closeIdle = server.closeIdleConnections.bind(server);
+    server.closeIdleConnections = () => this.#closeIdle(closeIdle);
     this.#idle = setInterval(() => this.#checkIdle(), IDLE_CHECK_MS).unref();
   }
 
@@ -109,7 +111,7 @@ export class TlsThreads {
     this.#closing = true;
     for (const { worker } of this.#running) post(worker, { kind: 'stop' });
     while ([...this.#running].some(({ sockets }) => sockets.size > 0)) {
-      // A connection is idle once its answer is sent, and is not asked to stay then.
+      // A connection is idle once its answer is taken, and is not asked to stay then.
       this.#server.closeIdleConnections();
       await delay(LAST_REQUESTS_CHECK_MS);
     }
@@ -122,6 +124,15 @@ export class TlsThreads {
     // What waits for the end of this turn goes before.
     await turn();
     await Promise.all([...this.#running].map(({ worker }) => exit(worker)));
+  }
+
+  /** For Node a connection is idle once its answer was given, sent or not. */
+  #closeIdle(closeIdle: () => void): void {
+    const all = [...this.#running].flatMap(({ sockets }) => [...sockets.values()]);
+    const sending = all.filter((socket) => socket.isSending);
+    for (const socket of sending) socket.isSpared = true;
+    closeIdle();
+    for (const socket of sending) socket.isSpared = false;
   }
 
   #start(data: TlsThreadData | undefined): Promise<void> {
@@ -159,32 +170,32 @@ export class TlsThreads {
         const served = this.#running.delete(running);
         for (const socket of sockets.values()) socket.receiveClose();
         reject(cause);
-        if (served && !this.#closing) this.#replace(cause, performance.now() - since);
+        if (!served || this.#closing) return;
+        this.#log.error(
+          { err: cause },
+          'a thread for TLS ended, and its connections with it; another is started',
+        );
+        if (performance.now() - since > SOUND_MS) this.#delayMs = 0;
+        this.#replace();
       });
     });
   }
 
-  #replace(cause: unknown, lastedMs: number): void {
-    if (lastedMs > SOUND_MS) this.#delayMs = 0;
-    this.restarts += 1;
-    this.#log.error(
-      { err: cause },
-      'a thread for TLS ended, and its connections with it; another is started',
-    );
+  #replace(): void {
     setTimeout(() => {
-      if (!this.#closing) this.#tryStart();
+      if (!this.#closing) void this.#tryStart();
     }, this.#delayMs).unref();
     this.#delayMs = Math.min(MAX_RESTART_MS, this.#delayMs * 2 + 100);
   }
 
-  #tryStart(): void {
-    const failed = (error: unknown): void => {
-      if (!this.#closing) this.#replace(error, 0);
-    };
+  async #tryStart(): Promise<void> {
     try {
-      this.#start(this.#data).catch(failed);
+      await this.#start(this.#data);
+      this.restarts += 1;
     } catch (error) {
-      failed(error);
+      if (this.#closing) return;
+      this.#log.error({ err: error }, 'a thread for TLS could not be started; it is tried again');
+      this.#replace();
     }
   }
 
