@@ -11,6 +11,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { LONG_TIER } from '../support/fault-tier.ts';
 import { selfSigned } from '../support/harness/certificates.ts';
 import { BOOTSTRAP, type ControlPlane, startControlPlane } from '../support/harness/control-plane.ts';
 import { BERTH, Program } from '../support/harness/program.ts';
@@ -159,7 +160,7 @@ describe('berth node add', () => {
     expect((await berth(['get', 'join-tokens', '-o', 'name'])).out).toBe('');
   });
 
-  it(
+  it.runIf(LONG_TIER)(
     'goes on after a Ctrl-C and after a way back that is blocked, until the node is ready',
     async () => {
       const cut = new Program([BERTH, ...words()], environment());

@@ -80,12 +80,15 @@ async function followBare(name: string, page: Page): Promise<void> {
  */
 const BESIDE: readonly string[] = ['containers.md', 'first-ten-minutes.md', 'secrets.md'];
 /**
- * In the long tier: what they say is done in every run by `test/system/rotation-postgres.test.ts`, `test/system/recovery.test.ts` and
- * `test/suites/recovery-etcd.test.ts`.
+ * In the long tier: what they say is done in every run by `rotation-postgres`, `recovery` and `cli` of `test/system`, `test/suites/recovery-etcd` and
+ * `test/flow/apply-folder`.
  */
 const LONG_PAGES: readonly string[] = [
+  'backups.md',
+  'canary.md',
   'lost-token.md',
   'moving-to-etcd.md',
+  'one-folder.md',
   'recovery.md',
   'rotate-postgresql.md',
 ];
