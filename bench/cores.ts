@@ -1,12 +1,8 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { getCACertificates, setDefaultCACertificates } from 'node:tls';
-import autocannon from 'autocannon';
-import { selfSigned } from '../test/support/harness/certificates.ts';
 import { pushImage, startRegistry } from '../test/support/harness/registry.ts';
+import { loadDeployments } from './support/deployments-load.ts';
 import { rssMiB, threadSeconds } from './support/process-cost.ts';
-import { BENCH_TOKEN, type ServerProcess, startServerProcess } from './support/server-process.ts';
+import { secured } from './support/secured.ts';
+import { type ServerProcess, startServerProcess } from './support/server-process.ts';
 
 /**
  * What threads for TLS (tls.threads) take off the main thread: processor time of a request there and in all threads, plain, with TLS on the main
@@ -16,7 +12,6 @@ import { BENCH_TOKEN, type ServerProcess, startServerProcess } from './support/s
  */
 const READS = Number(process.argv[2] ?? 20_000);
 const ROUNDS = Number(process.argv[3] ?? 3);
-const CONNECTIONS = 64;
 const KINDS = ['plain', 'TLS', 'TLS, 1 thread', 'TLS, 2 threads'] as const;
 
 interface Seen {
@@ -26,8 +21,6 @@ interface Seen {
   readonly clientMicros: number;
 }
 
-let created = 0;
-
 async function load(
   what: 'read' | 'create',
   { url, pid }: ServerProcess,
@@ -36,29 +29,12 @@ async function load(
 ): Promise<Seen> {
   const before = threadSeconds(pid);
   const ownBefore = process.cpuUsage();
-  const result = await autocannon({
-    url: `${url}/api/v1/deployments${what === 'read' ? '/first' : ''}`,
-    connections: CONNECTIONS,
-    amount: Math.ceil((what === 'read' ? READS : READS / 5) * share),
-    requests: [
-      {
-        method: what === 'read' ? 'GET' : 'POST',
-        headers: { authorization: `Bearer ${BENCH_TOKEN}`, 'content-type': 'application/json' },
-        setupRequest: (request) => {
-          if (what === 'read') return request;
-          created += 1;
-          return { ...request, body: JSON.stringify({ name: `web-${created}`, image }) };
-        },
-      },
-    ],
-  });
-  if (result.errors + result.non2xx > 0)
-    throw new Error(`${result.errors} errors, ${result.non2xx} refusals of ${url}`);
+  const amount = Math.ceil((what === 'read' ? READS : READS / 5) * share);
+  const { count, seconds } = await loadDeployments(what, url, image, { amount });
   const after = threadSeconds(pid);
   const own = process.cpuUsage(ownBefore);
-  const count = result['2xx'];
   return {
-    perSecond: count / result.duration,
+    perSecond: count / seconds,
     mainMicros: ((after.main - before.main) * 1e6) / count,
     allMicros: ((after.all - before.all) * 1e6) / count,
     clientMicros: (own.user + own.system) / count,
@@ -97,19 +73,13 @@ async function compare(
   }
 }
 
-const folder = mkdtempSync(join(tmpdir(), 'berth-bench-'));
-const tls = selfSigned(['IP:127.0.0.1']);
-const [cert, key] = ['cert', 'key'].map((file) => join(folder, `${file}.pem`)) as [string, string];
-writeFileSync(cert, tls.cert);
-writeFileSync(key, tls.key, { mode: 0o600 });
-setDefaultCACertificates([...getCACertificates(), tls.cert]);
+const { args: withTls, remove } = secured();
 const registry = await startRegistry();
 const servers: ServerProcess[] = [];
 
 try {
   const { reference: image } = await pushImage(registry, 'bench/web:1', {});
-  const secured = ['--tls-cert', cert, '--tls-key', key];
-  for (const args of [[], secured, [...secured, '--tls-threads', '1'], [...secured, '--tls-threads', '2']]) {
+  for (const args of [[], withTls, [...withTls, '--tls-threads', '1'], [...withTls, '--tls-threads', '2']]) {
     const server = await startServerProcess({ args });
     servers.push(server);
     const first = await server.call('POST', '/api/v1/deployments', { name: 'first', image });
@@ -125,5 +95,5 @@ try {
 } finally {
   for (const { stop } of servers) await stop();
   await registry.stop();
-  rmSync(folder, { recursive: true, force: true });
+  remove();
 }

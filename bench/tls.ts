@@ -1,9 +1,9 @@
-import autocannon from 'autocannon';
 import { pushImage, startRegistry } from '../test/support/harness/registry.ts';
 import { startChild } from './support/child.ts';
+import { loadDeployments } from './support/deployments-load.ts';
 import { cpuSeconds } from './support/process-cost.ts';
 import { secured as certified } from './support/secured.ts';
-import { BENCH_TOKEN, startServerProcess } from './support/server-process.ts';
+import { startServerProcess } from './support/server-process.ts';
 
 /**
  * What TLS costs: reads and creates with it of those without, of the control plane and of bare handlers (Fastify for reads, node:http with the
@@ -12,7 +12,6 @@ import { BENCH_TOKEN, startServerProcess } from './support/server-process.ts';
  */
 const SECONDS = Number(process.argv[2] ?? 4);
 const ROUNDS = Number(process.argv[3] ?? 3);
-const CONNECTIONS = 64;
 
 interface Served {
   readonly url: string;
@@ -25,30 +24,10 @@ interface Best {
   cpuMicros: number;
 }
 
-let created = 0;
-
 async function load(what: 'read' | 'create', { url, pid }: Served, image: string): Promise<Best> {
   const before = cpuSeconds(pid);
-  const result = await autocannon({
-    url: `${url}/api/v1/deployments${what === 'read' ? '/first' : ''}`,
-    connections: CONNECTIONS,
-    duration: SECONDS,
-    requests: [
-      {
-        method: what === 'read' ? 'GET' : 'POST',
-        headers: { authorization: `Bearer ${BENCH_TOKEN}`, 'content-type': 'application/json' },
-        setupRequest: (request) => {
-          if (what === 'read') return request;
-          created += 1;
-          return { ...request, body: JSON.stringify({ name: `web-${created}`, image }) };
-        },
-      },
-    ],
-  });
-  if (result.errors + result.non2xx > 0)
-    throw new Error(`${result.errors} errors, ${result.non2xx} refusals of ${url}`);
-  const cpuMicros = ((cpuSeconds(pid) - before) * 1e6) / result['2xx'];
-  return { perSecond: result['2xx'] / result.duration, cpuMicros };
+  const { count, seconds } = await loadDeployments(what, url, image, { duration: SECONDS });
+  return { perSecond: count / seconds, cpuMicros: ((cpuSeconds(pid) - before) * 1e6) / count };
 }
 
 async function compare(

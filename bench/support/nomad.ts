@@ -1,22 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { freePort } from '../../test/support/harness/free-port.ts';
 
 /** Where its program is; absent: it is not compared with. */
 export const NOMAD = process.env['BENCH_NOMAD'];
 const READY_MS = 60_000;
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  return port;
-}
 
 /** A job of so many containers, each as Berth's deployments of these benchmarks ask for them: for nothing in particular. */
 export function jobSpec(name: string, image: string, count: number): object {

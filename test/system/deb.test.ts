@@ -19,7 +19,7 @@ import { LONG_TIER } from '../support/fault-tier.ts';
 import { type BootedMachine, bootMachine } from '../support/harness/booted-machine.ts';
 import { installPackage } from '../support/harness/installation.ts';
 import { ensurePackages } from '../support/harness/packages.ts';
-import { freePort } from '../support/harness/registry.ts';
+import { freePort } from '../support/harness/free-port.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const PATIENCE_MS = 120_000;

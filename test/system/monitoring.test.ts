@@ -10,7 +10,7 @@ import { eventually } from '../support/eventually.ts';
 import { LONG_TIER } from '../support/fault-tier.ts';
 import { selfSigned } from '../support/harness/certificates.ts';
 import { BOX, Cluster, type ClusterNode, type Tenant } from '../support/harness/cluster.ts';
-import { freePort } from '../support/harness/registry.ts';
+import { freePort } from '../support/harness/free-port.ts';
 import { MONITORING, panelQueries, RULES } from '../support/harness/monitoring.ts';
 import { ensurePackages } from '../support/harness/packages.ts';
 import { PlaneProcess } from '../support/harness/plane-process.ts';

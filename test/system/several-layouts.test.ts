@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { freePort } from '../support/harness/free-port.ts';
 import { makeCertificate } from '../support/harness/authority.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Etcd, startEtcd } from '../support/harness/etcd.ts';
@@ -32,14 +32,6 @@ const running = new Map<string, ChildProcess>();
 let etcd: Etcd;
 let ports: Readonly<Record<Name | 'balancer', number>>;
 let agent: LiveAgent | undefined;
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  return port;
-}
 
 /** What the guide and the file of the balancer call by its name on the network. */
 function onThisMachine(text: string): string {

@@ -13,7 +13,8 @@ import {
   type TestNamespace,
 } from '../support/harness/engine-network.ts';
 import { ensurePackages } from '../support/harness/packages.ts';
-import { freePort, pushImage, type Registry, startRegistry } from '../support/harness/registry.ts';
+import { freePort } from '../support/harness/free-port.ts';
+import { pushImage, type Registry, startRegistry } from '../support/harness/registry.ts';
 
 const MIB = 2 ** 20;
 const PATIENCE_MS = 90_000;

@@ -12,7 +12,7 @@ import { AckedRows } from '../support/harness/acked-rows.ts';
 import { type Cluster, startCluster, type Tenant } from '../support/harness/cluster.ts';
 import { ensurePackages } from '../support/harness/packages.ts';
 import { postgresImage } from '../support/harness/postgres-image.ts';
-import { freePort } from '../support/harness/registry.ts';
+import { freePort } from '../support/harness/free-port.ts';
 import { resticFiles } from '../support/harness/restic-image.ts';
 
 /** A PostgreSQL that is written all the time is saved, its machine is lost, and it is restored on another; Debian's restic and PostgreSQL. */

@@ -1,5 +1,5 @@
 import { reject } from '../../core/rejections/reject.ts';
-import type { Rejection } from '../../core/rejections/rejection.ts';
+import { type Rejection, rejectionBody } from '../../core/rejections/rejection.ts';
 import type { Cell, Cells } from './cells-file.ts';
 
 /** In single quotes nothing of HAProxy's configuration has a meaning but their end. */
@@ -8,15 +8,7 @@ function quoted(text: string): string {
 }
 
 function answer(baseUrl: string, rejection: Rejection, retryAfter: number): string {
-  const { code, field, received, expected, why } = rejection;
-  const body = JSON.stringify({
-    code,
-    field,
-    received,
-    expected,
-    why,
-    doc: `${baseUrl}/docs/errors/${code}`,
-  });
+  const body = JSON.stringify(rejectionBody(rejection, baseUrl));
   return `content-type application/json string ${quoted(body)} hdr Retry-After ${retryAfter} hdr Cache-Control no-store`;
 }
 

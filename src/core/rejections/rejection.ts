@@ -23,6 +23,14 @@ export type RejectionRecord = Readonly<
   Record<'code' | 'field' | 'received' | 'expected' | 'why' | 'doc', string>
 >;
 
+/** The body of a refusal: exactly these six keys. */
+export function rejectionBody(
+  { code, field, received, expected, why }: Rejection,
+  baseUrl: string,
+): RejectionRecord {
+  return { code, field, received, expected, why, doc: `${baseUrl}/docs/errors/${code}` };
+}
+
 export interface RejectionParts {
   readonly field: string;
   /** Already safe text: made by `received()` or `redacted()`. */

@@ -4,7 +4,7 @@ import { allows, type Permission, rolesThatMay } from '../../core/model/permissi
 import type { Tenant } from '../../core/model/tenant.ts';
 import { received } from '../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../core/rejections/reject.ts';
-import type { Rejection } from '../../core/rejections/rejection.ts';
+import { type Rejection, rejectionBody } from '../../core/rejections/rejection.ts';
 import { authenticate, tenantActedFor } from '../access/authenticate.ts';
 import {
   csrfRejection,
@@ -16,7 +16,7 @@ import {
 } from '../access/session.ts';
 import type { Principal } from '../access/principal.ts';
 import { duplicateHeader, hostRejection } from './headers.ts';
-import { baseUrlOf, rejectionBody } from './replies.ts';
+import { baseUrlOf } from './replies.ts';
 import type { RateLimiter } from './rate-limit.ts';
 import type { Route, RouteRequest } from './route.ts';
 import type { ApiContext } from './api-context.ts';

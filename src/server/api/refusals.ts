@@ -3,10 +3,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { nearest } from '../../core/schema/nearest.ts';
 import { received } from '../../core/rejections/redaction.ts';
 import { reject } from '../../core/rejections/reject.ts';
-import type { Rejection } from '../../core/rejections/rejection.ts';
+import { type Rejection, rejectionBody } from '../../core/rejections/rejection.ts';
 import { PUBLIC_DOCUMENTS } from './public.ts';
 import { KvTooLargeError, KvUnavailableError } from '../store/kv.ts';
-import { rejectionBody, sendRejection, statusOf } from './replies.ts';
+import { sendRejection, statusOf } from './replies.ts';
 import type { ApiOptions, ApiContext } from './api-context.ts';
 import type { ApiRequest } from './request-parts.ts';
 

@@ -1,5 +1,5 @@
 import { CATALOGUE } from '../../core/rejections/catalogue.ts';
-import type { Rejection, RejectionRecord } from '../../core/rejections/rejection.ts';
+import { type Rejection, rejectionBody } from '../../core/rejections/rejection.ts';
 import { REJECTIONS_TYPE } from '../../core/operations/queries.ts';
 import type { ApiReply, ApiRequest } from './request-parts.ts';
 import { JsonText } from './route.ts';
@@ -18,12 +18,6 @@ export function baseUrlOf(
 
 export function statusOf(rejection: Rejection): number {
   return rejection.status ?? CATALOGUE[rejection.code].status;
-}
-
-/** The body is the rejection record, exactly its six keys. */
-export function rejectionBody(rejection: Rejection, baseUrl: string): RejectionRecord {
-  const { code, field, received: got, expected, why } = rejection;
-  return { code, field, received: got, expected, why, doc: `${baseUrl}/docs/errors/${code}` };
 }
 
 /** A browser that came by https once does not come in the clear again. */

@@ -5,9 +5,9 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import { MAX_CHANNEL_FRAME_BYTES } from '../../core/contract/channel-messages.ts';
 import { received } from '../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../core/rejections/reject.ts';
-import type { Rejection } from '../../core/rejections/rejection.ts';
+import { type Rejection, rejectionBody } from '../../core/rejections/rejection.ts';
 import { CREDENTIAL_CHECK_MS } from './admit-request.ts';
-import { baseUrlOf, rejectionBody } from './replies.ts';
+import { baseUrlOf } from './replies.ts';
 import type { ApiReply, ApiRequest } from './request-parts.ts';
 import type { Route, SocketReply } from './route.ts';
 

@@ -2,11 +2,11 @@ import { execFileSync, spawn } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
+import { freePort } from './free-port.ts';
 import { busyboxEntries } from './busybox.ts';
 import { ensurePackages } from './packages.ts';
 import { type TarEntry, tar } from '../tar.ts';
@@ -307,14 +307,4 @@ async function answers(host: string): Promise<boolean> {
   } catch {
     return false;
   }
-}
-
-export async function freePort(host: string): Promise<number> {
-  const server = createServer().listen(0, host);
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('no free port');
-  return address.port;
 }

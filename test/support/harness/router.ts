@@ -1,8 +1,7 @@
-import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { freePort } from './free-port.ts';
 import { readCells } from '../../../src/cli/cells/cells-file.ts';
 import { haproxyConfig } from '../../../src/cli/cells/haproxy.ts';
 import { ensurePackages } from './packages.ts';
@@ -11,14 +10,6 @@ import { Program } from './program.ts';
 export type CellServers = Readonly<Record<string, readonly string[]>>;
 
 const READY_MS = 20_000;
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  return port;
-}
 
 /** HAProxy in front of cells, with the configuration that the command line makes. */
 export class Router {

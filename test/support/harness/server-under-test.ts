@@ -1,9 +1,8 @@
-import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
+import { freePort } from './free-port.ts';
 import { ownLog } from '../../../src/server/own-log.ts';
 import { stringify } from 'yaml';
 import type { TenantId, TokenId } from '../../../src/core/model/ids.ts';
@@ -199,17 +198,6 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
       await lawful;
     },
   };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (typeof address !== 'object' || address === null) throw new Error('no free port');
-  return address.port;
 }
 
 export interface SpawnedControlPlane {

@@ -1,22 +1,14 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { CATALOGUE } from '../../../core/rejections/catalogue.ts';
-import type { Rejection } from '../../../core/rejections/rejection.ts';
+import { type Rejection, rejectionBody } from '../../../core/rejections/rejection.ts';
 
 const { STATUS_CODES } = process.getBuiltinModule('node:http');
 
 /** A refused upgrade is answered as HTTP, with the same six-field record as everywhere. */
 export function refuseUpgrade(socket: Duplex, rejection: Rejection, baseUrl: string): void {
   const status = rejection.status ?? CATALOGUE[rejection.code].status;
-  const { code, field, received, expected, why } = rejection;
-  const body = JSON.stringify({
-    code,
-    field,
-    received,
-    expected,
-    why,
-    doc: `${baseUrl}/docs/errors/${code}`,
-  });
+  const body = JSON.stringify(rejectionBody(rejection, baseUrl));
   const head = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Refused'}`,
     'Connection: close',
