@@ -1,69 +1,53 @@
-import autocannon, { type Options } from 'autocannon';
 import { startEngine } from '../test/support/harness/engine.ts';
 import { pushImage, startRegistry } from '../test/support/harness/registry.ts';
 import { jobSpec, NOMAD, startNomad } from './support/nomad.ts';
-import { cpuSeconds } from './support/process-cost.ts';
 import { secured } from './support/secured.ts';
-import { BENCH_TOKEN, startServerProcess } from './support/server-process.ts';
+import { BENCH_TOKEN, type ServerProcess, startServerProcess } from './support/server-process.ts';
 import { serviceSpec, Swarm } from './support/swarm.ts';
+import { inTurns, middleOf, ratioOf, type Turn, type TurnOptions, turnOf } from './support/turns.ts';
 
 /**
  * Durable creates over HTTP: deployments of Berth on its embedded store, services of Docker Swarm on a manager of its own, by the
- * same load generator in turn. Neither has anything to start: Swarm is asked for services of no replicas, Berth, which has no node,
- * for deployments of one, whose status it stores too. Berth over TLS, by a control plane of its own, in the same turns.
+ * same load generator in alternating turns. Neither has anything to start: Swarm is asked for services of no replicas, Berth, which has
+ * no node, for deployments of one, whose status it stores too. Berth over TLS, by a control plane of its own, in the same turns.
  * Beside Nomad, where BENCH_NOMAD has the path of its program: one server, jobs of no container and of one for which there is no node,
  * and Berth's the same. Processor time is that of the two programs.
- *   [BENCH_NOMAD=/path/of/nomad] node bench/creates.ts [seconds per measurement]
+ * What each does just after it was started comes first, as "cold"; then all are warmed up alike, and ratios are of what follows.
+ *   [BENCH_NOMAD=/path/of/nomad] node bench/creates.ts [seconds per turn]
  */
-const SECONDS = Number(process.argv[2] ?? 5);
-const ROUNDS = 2;
+const SECONDS = Number(process.argv[2] ?? 2);
+const ROUNDS = 3;
+const WARM_UP = { connections: 64, seconds: SECONDS * 1.5 };
 
-interface Figure {
-  readonly perSecond: number;
-  readonly p50: number;
-  readonly p99: number;
-  readonly errors: number;
-  readonly answered: number;
-}
+type Creates = (connections: number, seconds?: number) => Promise<Turn>;
 
 let created = 0;
 
-async function load(connections: number, options: Options, body: (name: string) => object): Promise<Figure> {
-  const result = await autocannon({
-    duration: SECONDS,
-    connections,
-    ...options,
-    requests: [
-      {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', ...options.headers },
-        setupRequest: (request) => {
-          created += 1;
-          return { ...request, body: JSON.stringify(body(`web-${created}`)) };
+function creates(options: TurnOptions, body: (name: string) => object): Creates {
+  return (connections, seconds = SECONDS) =>
+    turnOf({
+      duration: seconds,
+      connections,
+      ...options,
+      requests: [
+        {
+          method: 'POST',
+          headers: { 'content-type': 'application/json', ...options.headers },
+          setupRequest: (request) => {
+            created += 1;
+            return { ...request, body: JSON.stringify(body(`web-${created}`)) };
+          },
         },
-      },
-    ],
-  });
-  return {
-    perSecond: result['2xx'] / result.duration,
-    p50: result.latency.p50,
-    p99: result.latency.p99,
-    errors: result.errors + result.non2xx,
-    answered: result['2xx'],
-  };
+      ],
+    });
 }
 
-/** Of several rounds: each side's best, since what else the machine does only ever slows down. */
-function best(figures: readonly Figure[]): Figure {
-  const errors = figures.reduce((sum, figure) => sum + figure.errors, 0);
-  const [first] = figures.toSorted((a, b) => b.perSecond - a.perSecond);
-  if (first === undefined) throw new Error('nothing was measured');
-  return { ...first, errors };
+function show({ perSecond, p50, p99, errors, cpuMicros }: Turn): string {
+  const cost = cpuMicros === 0 ? '' : `, ${(cpuMicros / 1000).toFixed(2)} ms CPU`;
+  return `${perSecond.toFixed(0)}/s, p50 ${p50} ms, p99 ${p99} ms${cost}${errors > 0 ? `, ${errors} ERRORS` : ''}`;
 }
 
-function show({ perSecond, p50, p99, errors }: Figure): string {
-  return `${perSecond.toFixed(0)}/s, p50 ${p50} ms, p99 ${p99} ms${errors > 0 ? `, ${errors} ERRORS` : ''}`;
-}
+const atOnce = (connections: number): string => `${String(connections).padStart(2)} at once`;
 
 const registry = await startRegistry();
 const daemon = await startEngine();
@@ -74,70 +58,58 @@ try {
   const { reference: image } = await pushImage(registry, 'bench/web:1', {});
   const swarm = new Swarm(daemon.socketPath);
   await swarm.init();
-  const ours = (connections: number, replicas = 1, url = server.url): Promise<Figure> =>
-    load(
-      connections,
-      {
-        url: `${url}/api/v1/deployments`,
-        headers: { authorization: `Bearer ${BENCH_TOKEN}` },
-      },
+  const berth = ({ url, pid }: ServerProcess, replicas = 1): Creates =>
+    creates(
+      { url: `${url}/api/v1/deployments`, headers: { authorization: `Bearer ${BENCH_TOKEN}` }, pid },
       (name) => ({ name, image, replicas }),
     );
-  const theirs = (connections: number): Promise<Figure> =>
-    load(
-      connections,
-      { url: 'http://localhost/v1.41/services/create', socketPath: daemon.socketPath },
-      (name) => serviceSpec({ name, image, command: [], replicas: 0 }),
-    );
+  const services = creates(
+    { url: 'http://localhost/v1.41/services/create', socketPath: daemon.socketPath, pid: daemon.pid },
+    (name) => serviceSpec({ name, image, command: [], replicas: 0 }),
+  );
   let answered = 0;
+  const ofSwarm: Creates = async (connections, seconds) => {
+    const turn = await services(connections, seconds);
+    answered += turn.answered;
+    return turn;
+  };
+  const sides = [ofSwarm, berth(server), berth(overTls)] as const;
+  const cold: string[] = [];
+  for (const side of sides) cold.push(show(await side(1, SECONDS / 2)));
+  console.log(`cold, ${atOnce(1)}: Berth ${cold[1]}; Swarm ${cold[0]}; TLS ${cold[2]}`);
+  for (const side of sides) await side(WARM_UP.connections, WARM_UP.seconds);
   for (const connections of [1, 64]) {
-    const berth: Figure[] = [];
-    const tls: Figure[] = [];
-    const peer: Figure[] = [];
-    for (let round = 0; round < ROUNDS; round += 1) {
-      peer.push(await theirs(connections));
-      berth.push(await ours(connections));
-      tls.push(await ours(connections, 1, overTls.url));
-    }
-    const [us, them, safe] = [best(berth), best(peer), best(tls)];
-    answered += peer.reduce((sum, figure) => sum + figure.answered, 0);
+    const turns = await inTurns(
+      ROUNDS,
+      sides.map((side) => () => side(connections)),
+    );
+    const [peer = [], own = [], tls = []] = turns;
     console.log(
-      `${String(connections).padStart(2)} at once: Berth ${show(us)}; Swarm ${show(them)}; Berth is ${(us.perSecond / them.perSecond).toFixed(1)} of Swarm; TLS ${show(safe)}, ${(safe.perSecond / us.perSecond).toFixed(2)} of plain`,
+      `${atOnce(connections)}: Berth ${show(middleOf(own))}; Swarm ${show(middleOf(peer))}; Berth is ${ratioOf('perSecond', own, peer).toFixed(1)} of Swarm; TLS ${show(middleOf(tls))}, ${ratioOf('perSecond', tls, own).toFixed(2)} of plain`,
     );
   }
-  // Of those under way when a measurement ends, some are stored without an answer being waited for.
+  // Of those under way when a turn ends, some are stored without an answer being waited for.
   const stored = await swarm.services();
   if (stored < answered) throw new Error(`Swarm answered ${answered} creates and has ${stored} services`);
   if (NOMAD === undefined) console.log('Nomad: not compared; BENCH_NOMAD takes the path of its program');
   else {
     const nomad = await startNomad(NOMAD);
     try {
-      const jobs = (connections: number, count: number): Promise<Figure> =>
-        load(connections, { url: `${nomad.url}/v1/jobs` }, (name) => jobSpec(name, image, count));
-      await jobs(64, 0);
+      // It answers before it has evaluated a job: what it does after its turn is its own, too.
+      const jobs = (count: number): Creates =>
+        creates({ url: `${nomad.url}/v1/jobs`, pid: nomad.pid, isSettled: true }, (name) =>
+          jobSpec(name, image, count),
+        );
+      console.log(`cold, ${atOnce(1)}: Nomad ${show(await jobs(0)(1, SECONDS / 2))}`);
+      await jobs(0)(WARM_UP.connections, WARM_UP.seconds);
       for (const connections of [1, 64])
         for (const count of [0, 1]) {
-          const berth: Figure[] = [];
-          const peer: Figure[] = [];
-          const cost = [0, 0];
-          const follow = async (
-            at: number,
-            pid: number,
-            measured: () => Promise<Figure>,
-          ): Promise<Figure> => {
-            const before = cpuSeconds(pid);
-            const figure = await measured();
-            cost[at] = (cost[at] ?? 0) + (cpuSeconds(pid) - before) / figure.answered / ROUNDS;
-            return figure;
-          };
-          for (let round = 0; round < ROUNDS; round += 1) {
-            peer.push(await follow(1, nomad.pid, () => jobs(connections, count)));
-            berth.push(await follow(0, server.pid, () => ours(connections, count)));
-          }
-          const [us, them] = [best(berth), best(peer)];
-          const [own = 0, other = 0] = cost;
+          const [peer = [], own = []] = await inTurns(ROUNDS, [
+            () => jobs(count)(connections),
+            () => berth(server, count)(connections),
+          ]);
           console.log(
-            `${String(connections).padStart(2)} at once, ${count} replicas: Berth ${show(us)}, ${(own * 1000).toFixed(2)} ms CPU; Nomad ${show(them)}, ${(other * 1000).toFixed(2)} ms CPU; Berth makes ${(us.perSecond / them.perSecond).toFixed(1)} of Nomad for ${(own / other).toFixed(2)} of its CPU`,
+            `${atOnce(connections)}, ${count} replicas: Berth ${show(middleOf(own))}; Nomad ${show(middleOf(peer))}; Berth makes ${ratioOf('perSecond', own, peer).toFixed(1)} of Nomad for ${ratioOf('cpuMicros', own, peer).toFixed(2)} of its CPU`,
           );
         }
     } finally {

@@ -14,6 +14,8 @@ declare module 'autocannon' {
     duration?: number;
     /** So many requests instead of so long. */
     amount?: number;
+    /** A run ends at a multiple of so many milliseconds; 1,000 unless told. */
+    sampleInt?: number;
     headers?: Record<string, string>;
     requests?: Request[];
   }

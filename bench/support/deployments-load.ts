@@ -14,6 +14,7 @@ export async function loadDeployments(
   const result = await autocannon({
     url: `${url}/api/v1/deployments${what === 'read' ? '/first' : ''}`,
     connections: CONNECTIONS,
+    sampleInt: 100,
     ...until,
     requests: [
       {

@@ -250,8 +250,8 @@ export const BENCHES: readonly Bench[] = [
   },
   {
     name: 'creates',
-    args: ['5'],
-    quickArgs: ['1'],
+    args: ['2'],
+    quickArgs: ['0.4'],
     minutes: 5,
     bars: [
       {

@@ -67,8 +67,9 @@ create  TLS, 2 threads     196/s  main thread  535 µs, all 1151 µs, client  43
     [0.32],
   ],
   creates: [
-    ` 1 at once: Berth 800/s, p50 1 ms, p99 3 ms; Swarm 400/s, p50 2 ms, p99 5 ms; Berth is 2.0 of Swarm; TLS 700/s, p50 1 ms, p99 3 ms, 0.88 of plain
-64 at once: Berth 4000/s, p50 15 ms, p99 29 ms; Swarm 500/s, p50 90 ms, p99 200 ms; Berth is 8.0 of Swarm; TLS 3000/s, p50 20 ms, p99 39 ms, 0.75 of plain`,
+    `cold,  1 at once: Berth 400/s, p50 1 ms, p99 9 ms, 2.10 ms CPU; Swarm 500/s, p50 1 ms, p99 9 ms, 0.90 ms CPU; TLS 390/s, p50 2 ms, p99 12 ms, 2.40 ms CPU
+ 1 at once: Berth 800/s, p50 1 ms, p99 3 ms, 1.20 ms CPU; Swarm 400/s, p50 2 ms, p99 5 ms, 0.80 ms CPU; Berth is 2.0 of Swarm; TLS 700/s, p50 1 ms, p99 3 ms, 1.30 ms CPU, 0.88 of plain
+64 at once: Berth 4000/s, p50 15 ms, p99 29 ms, 0.40 ms CPU; Swarm 500/s, p50 90 ms, p99 200 ms, 0.60 ms CPU; Berth is 8.0 of Swarm; TLS 3000/s, p50 20 ms, p99 39 ms, 0.50 ms CPU, 0.75 of plain`,
     [8, 2],
   ],
   api: [

@@ -1,0 +1,99 @@
+import autocannon, { type Options } from 'autocannon';
+import { setTimeout as delay } from 'node:timers/promises';
+import { cpuSeconds } from './process-cost.ts';
+
+/**
+ * Systems compared in short turns: a machine that others use is twice as fast one minute as another, but about the same in turns that
+ * follow each other. Ratios are taken within a round, and the median of them counts.
+ */
+export interface Turn {
+  readonly perSecond: number;
+  /** In milliseconds. */
+  readonly p50: number;
+  readonly p99: number;
+  readonly errors: number;
+  readonly answered: number;
+  /** Processor time of one request, in microseconds; 0 where no process was given. */
+  readonly cpuMicros: number;
+}
+
+export interface TurnOptions extends Options {
+  /** Of the system, for its processor time. */
+  readonly pid?: number;
+  /** Wait until the system is idle again, so that work it put off is not done in the turn of another, and is counted. */
+  readonly isSettled?: boolean;
+}
+
+const IDLE_WINDOW_MS = 100;
+const IDLE_SECONDS = 0.02;
+const SETTLE_MS = 8000;
+
+async function idle(pid: number): Promise<void> {
+  const until = performance.now() + SETTLE_MS;
+  for (let before = cpuSeconds(pid); performance.now() < until; ) {
+    await delay(IDLE_WINDOW_MS);
+    const used = cpuSeconds(pid);
+    if (used - before <= IDLE_SECONDS) return;
+    before = used;
+  }
+}
+
+/** One turn of one system; a refusal is no request that was served, and is answered sooner. */
+export async function turnOf({ pid, isSettled = false, ...options }: TurnOptions): Promise<Turn> {
+  const before = pid === undefined ? 0 : cpuSeconds(pid);
+  const result = await autocannon({ sampleInt: 100, ...options });
+  if (pid !== undefined && isSettled) await idle(pid);
+  const answered = result['2xx'];
+  return {
+    perSecond: answered / result.duration,
+    p50: result.latency.p50,
+    p99: result.latency.p99,
+    errors: result.errors + result.non2xx,
+    answered,
+    cpuMicros: pid === undefined ? 0 : ((cpuSeconds(pid) - before) * 1e6) / answered,
+  };
+}
+
+/** So many rounds of all sides, every second one backwards: whoever is first is so half of the times. */
+export async function inTurns(
+  rounds: number,
+  sides: readonly (() => Promise<Turn>)[],
+): Promise<readonly (readonly Turn[])[]> {
+  const turns = sides.map((): Turn[] => []);
+  for (let round = 0; round < rounds; round += 1) {
+    const order = [...sides.entries()];
+    for (const [at, side] of round % 2 === 0 ? order : order.toReversed()) turns[at]?.push(await side());
+  }
+  return turns;
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((one, other) => one - other);
+  const upper = sorted.length >> 1;
+  const [low = 0, high = low] =
+    sorted.length % 2 === 1 ? [sorted[upper]] : sorted.slice(upper - 1, upper + 1);
+  return (low + high) / 2;
+}
+
+/** The median of the ratios of the rounds. Milliseconds are whole ones: none is taken for less than one. */
+export function ratioOf(
+  figure: 'perSecond' | 'p99' | 'cpuMicros',
+  ours: readonly Turn[],
+  theirs: readonly Turn[],
+): number {
+  return median(ours.map((turn, at) => Math.max(turn[figure], 1) / Math.max(theirs[at]?.[figure] ?? 0, 1)));
+}
+
+/** The middle of each figure; answers and errors of all turns. */
+export function middleOf(turns: readonly Turn[]): Turn {
+  const middle = (figure: keyof Turn): number => median(turns.map((turn) => turn[figure]));
+  const sum = (figure: keyof Turn): number => turns.reduce((total, turn) => total + turn[figure], 0);
+  return {
+    perSecond: middle('perSecond'),
+    p50: middle('p50'),
+    p99: middle('p99'),
+    cpuMicros: middle('cpuMicros'),
+    errors: sum('errors'),
+    answered: sum('answered'),
+  };
+}
