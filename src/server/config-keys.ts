@@ -61,6 +61,12 @@ export const CONFIG_KEYS = [
     description: 'Public URL of the control plane; absent: taken from each request.',
   },
   {
+    path: 'baseUrlCertificate',
+    type: 'string',
+    description:
+      'Certificate chain (PEM) that is shown at baseUrl where something else ends TLS, such as the router of cells: agents are given its digest when they join, and its keys. Absent: tls.cert is what they see; with a cell, no digest is given, and their machine decides whom it trusts. Reloaded when the file changes.',
+  },
+  {
     path: 'advertiseUrl',
     type: 'string',
     flag: '--advertise-url',

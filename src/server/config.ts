@@ -27,6 +27,8 @@ export interface Config {
   readonly host: string;
   readonly port: number;
   readonly baseUrl?: string;
+  /** What is shown there, where it is not `tls.cert`. */
+  readonly baseUrlCertificate?: string;
   /** Where other control planes reach this one; absent: worked out from the listener. */
   readonly advertiseUrl?: string;
   /** Of several installations behind one router. */
@@ -155,6 +157,7 @@ export function loadConfig(args: readonly string[], environment: NodeJS.ProcessE
     host,
     port,
     ...present('baseUrl', 'baseUrl'),
+    ...present('baseUrlCertificate', 'baseUrlCertificate'),
     ...advertised(setting('advertiseUrl')),
     ...cellNamed(setting('cell')),
     nodeName: setting('nodeName') ?? hostname().toLowerCase(),

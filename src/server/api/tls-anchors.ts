@@ -1,7 +1,9 @@
-import { errnoOf } from '../../core/model/values.ts';
+import { errnoOf, messageOf } from '../../core/model/values.ts';
 import { createHash, X509Certificate } from 'node:crypto';
 import { getCACertificates, rootCertificates } from 'node:tls';
 import type { Logger } from 'pino';
+import { ConfigError } from '../config-values.ts';
+import { caDigestOf } from './join-address.ts';
 
 const BEGIN = '-----BEGIN CERTIFICATE-----';
 const END = '-----END CERTIFICATE-----';
@@ -28,30 +30,39 @@ function keyOf({ publicKey }: X509Certificate): string {
 }
 
 /**
- * The public keys by which agents know the control plane, base64 of their SPKI form: of its certificate and of those that signed it up to
- * the root, and of what it will show next. A renewal that keeps any one of them strands no agent.
+ * The public keys by which agents know the control plane, base64 of their SPKI form: of each certificate that it shows or will show, and of
+ * those that signed it up to the root. A renewal that keeps any one of them strands no agent.
  */
-function tlsAnchors(chain: string, next = ''): readonly string[] {
-  const [shown, later] = [certificatesOf(chain), certificatesOf(next)];
-  const all = [...shown, knownRoot(shown.at(-1)), ...later, knownRoot(later.at(-1))];
+function tlsAnchors(chains: readonly string[]): readonly string[] {
+  const all = chains.map(certificatesOf).flatMap((chain) => [...chain, knownRoot(chain.at(-1))]);
   return [...new Set(all.filter((one) => one !== undefined).map(keyOf))].slice(0, MAX_ANCHORS);
+}
+
+interface CertificateFiles {
+  /** Of this control plane itself; absent without TLS. */
+  readonly cert?: string;
+  readonly next?: string;
+  /** What ends TLS in front of it shows this one. */
+  readonly front?: string;
 }
 
 /** Kept from the files; what cannot be read changes nothing. */
 export class TlsAnchors {
-  readonly #files: { readonly cert: string; readonly next?: string };
+  readonly #files: CertificateFiles;
+  readonly #seen: string | undefined;
   readonly #readFile: (path: string) => string;
   readonly #log: Logger;
   keys: readonly string[] = [];
+  /** Of what agents see when they join; undefined: whom they trust is a matter of their machine. */
+  digest: string | undefined;
 
-  constructor(
-    files: { readonly cert: string; readonly next?: string },
-    readFile: (path: string) => string,
-    log: Logger,
-  ) {
+  /** Behind the router of cells (`isCell`) agents do not see `cert`. */
+  constructor(files: CertificateFiles, isCell: boolean, readFile: (path: string) => string, log: Logger) {
     this.#files = files;
+    this.#seen = files.front ?? (isCell ? undefined : files.cert);
     this.#readFile = readFile;
     this.#log = log;
+    if (files.front !== undefined) this.#check(files.front);
     this.read();
   }
 
@@ -59,7 +70,10 @@ export class TlsAnchors {
   read(): boolean {
     let keys: readonly string[];
     try {
-      keys = tlsAnchors(this.#readFile(this.#files.cert), this.#next());
+      const { front, cert } = this.#files;
+      const shown = [front, cert].filter((file) => file !== undefined).map(this.#readFile);
+      keys = tlsAnchors([...shown, this.#next()]);
+      if (this.#seen !== undefined) this.digest = caDigestOf(this.#readFile(this.#seen));
     } catch (error) {
       this.#log.error({ err: error, ...this.#files }, 'the keys of the certificates cannot be read');
       return false;
@@ -68,6 +82,15 @@ export class TlsAnchors {
     this.keys = keys;
     this.#log.info({ pins: keys.map(digestOf) }, 'agents know this control plane by these keys');
     return true;
+  }
+
+  /** At the start: later a file may be half written. */
+  #check(front: string): void {
+    try {
+      if (certificatesOf(this.#readFile(front)).length === 0) throw new Error('it holds no certificate');
+    } catch (error) {
+      throw new ConfigError(`baseUrlCertificate ${front} cannot be used: ${messageOf(error)}`);
+    }
   }
 
   /** Announced when there is something to announce. */

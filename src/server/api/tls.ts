@@ -4,14 +4,20 @@ import type { Logger } from 'pino';
 
 const POLL_MS = 2000;
 
+/** Tells when the file changes, comes or goes. Returns a stop function. */
+export function followFile(file: string | undefined, onChange: () => void): () => void {
+  if (file === undefined) return () => undefined;
+  watchFile(file, { interval: POLL_MS, persistent: false }, onChange);
+  return () => unwatchFile(file, onChange);
+}
+
 /** A renewed certificate is taken up without a restart; one that cannot be used is reported and the old one stays. */
 export function reloadCertificate(
   server: Pick<Server, 'setSecureContext'>,
-  files: { readonly cert: string; readonly key: string; readonly next?: string },
+  files: { readonly cert: string; readonly key: string },
   readFile: (path: string) => string,
   log: Logger,
   onReloaded: (certificate: string) => Promise<void> = () => Promise.resolve(),
-  onNext: () => void = () => undefined,
 ): () => void {
   const reload = (): void => {
     try {
@@ -25,11 +31,8 @@ export function reloadCertificate(
       log.error({ err: error, cert: files.cert }, 'the new certificate cannot be used; the old one stays');
     }
   };
-  for (const file of [files.cert, files.key])
-    watchFile(file, { interval: POLL_MS, persistent: false }, reload);
-  if (files.next !== undefined) watchFile(files.next, { interval: POLL_MS, persistent: false }, onNext);
+  const stops = [files.cert, files.key].map((file) => followFile(file, reload));
   return () => {
-    if (files.next !== undefined) unwatchFile(files.next, onNext);
-    for (const file of [files.cert, files.key]) unwatchFile(file, reload);
+    for (const stop of stops) stop();
   };
 }

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { nodeName } from '../../core/model/ids.ts';
+import { optional } from '../../core/model/values.ts';
 import { specHash } from '../writes/admission.ts';
 import { baseUrlOfHeaders } from '../api/join-address.ts';
 import { TlsAnchors } from '../api/tls-anchors.ts';
@@ -77,6 +78,13 @@ function acmeOf({ acme: { directory, email, ca } }: Config, readFile: (path: str
   };
 }
 
+/** By what agents know this control plane; undefined: there is no TLS of which it knows. */
+function composeAnchors({ config, readFile, log }: Base): TlsAnchors | undefined {
+  const { tls, cell, baseUrlCertificate: front } = config;
+  if (tls === undefined && front === undefined) return undefined;
+  return new TlsAnchors({ ...tls, ...optional('front', front) }, cell !== undefined, readFile, log);
+}
+
 /** What works without a request: controllers, and the sessions with agents, which meet in `runtime` and in the store. */
 export function composeBackground(base: Base) {
   const { config, log, cluster, store, access, journal, secrets, credentials, measurements } = base;
@@ -90,7 +98,7 @@ export function composeBackground(base: Base) {
       return dispatch;
     },
   });
-  const anchors = config.tls && new TlsAnchors(config.tls, base.readFile, log);
+  const anchors = composeAnchors(base);
   const baseUrl = (headers: IncomingHttpHeaders): string =>
     baseUrlOfHeaders(headers, config.baseUrl, config.tls !== undefined);
   const dispatch: Dispatch = new Dispatch({

@@ -8,7 +8,6 @@ import { bodyBudget } from '../api/body-budget.ts';
 import { createDashboard } from '../api/dashboard.ts';
 import { answerHistory } from '../api/routes/usage-history.ts';
 import { createHealth } from '../api/health.ts';
-import { caDigestOf } from '../api/join-address.ts';
 import { addressList } from '../api/limits/address-group.ts';
 import { configuredLimits, gaugeLimits } from '../api/limits/configured.ts';
 import { openapiDocument } from '../api/openapi.ts';
@@ -24,7 +23,7 @@ import { composeDiagnostics } from './diagnostics.ts';
 import type { ApiOptions } from '../api/api-context.ts';
 import { routeUpgrade } from '../api/sockets.ts';
 import { TlsThreads } from '../api/tls-threads/tls-threads.ts';
-import { reloadCertificate } from '../api/tls.ts';
+import { followFile, reloadCertificate } from '../api/tls.ts';
 import type { Config } from '../config.ts';
 import { ConfigError } from '../config-values.ts';
 import { tenantStanding } from '../figures/tenant-standing.ts';
@@ -86,11 +85,11 @@ function composeTlsThreads({ config, metrics, log, readFile }: Base, server: Ser
 
 function composeRoutes(
   base: Base,
-  { controllers, dispatch, baseUrl }: Background,
+  { controllers, dispatch, baseUrl, anchors }: Background,
   admission: Admission,
   { sessions, questions }: Pick<Parameters<typeof apiRoutes>[0], 'sessions' | 'questions'>,
 ) {
-  const { config, clock, cluster, clusters, history, tallies, tokenKey, readFile } = base;
+  const { config, clock, cluster, clusters, history, tallies, tokenKey } = base;
   const standing = {
     ...quotaSources(base, admission.storageQuota),
     tallies,
@@ -107,8 +106,7 @@ function composeRoutes(
     scalingViews: (tenantId, deployment) => cluster.scalingView(controllers, tenantId, deployment),
     histories: { own: history, others: (question) => cluster.history(question), now: () => clock.now() },
     joinAddress: ({ headers }) => {
-      const caDigest = config.tls === undefined ? undefined : caDigestOf(readFile(config.tls.cert));
-      return { baseUrl: baseUrl(headers), ...(caDigest === undefined ? {} : { caDigest }) };
+      return { baseUrl: baseUrl(headers), ...optional('caDigest', anchors?.digest) };
     },
   });
 }
@@ -215,19 +213,19 @@ export function followCertificate(
   { anchors, dispatch }: Background,
   server: unknown,
 ): () => void {
-  if (config.tls === undefined) return () => undefined;
   const tellAnchors = (): void => {
     if (anchors?.read() === true) dispatch.tellAnchors();
   };
-  return reloadCertificate(
-    server as TlsServer,
-    config.tls,
-    readFile,
-    log,
-    async (certificate) => {
-      tellAnchors();
-      await cluster.renewed(certificate);
-    },
-    tellAnchors,
-  );
+  const { tls } = config;
+  const stops = [config.baseUrlCertificate, tls?.next].map((file) => followFile(file, tellAnchors));
+  if (tls !== undefined)
+    stops.push(
+      reloadCertificate(server as TlsServer, tls, readFile, log, async (certificate) => {
+        tellAnchors();
+        await cluster.renewed(certificate);
+      }),
+    );
+  return () => {
+    for (const stop of stops) stop();
+  };
 }

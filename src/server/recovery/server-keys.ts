@@ -17,7 +17,14 @@ interface KeyFile {
 }
 
 /** Files of keys that this configuration names, whether they are there or not. */
-function keyFiles({ tokenKeyFile, rootKey, secrets, tls, store }: Config): readonly KeyFile[] {
+function keyFiles({
+  tokenKeyFile,
+  rootKey,
+  secrets,
+  tls,
+  baseUrlCertificate,
+  store,
+}: Config): readonly KeyFile[] {
   const file = (setting: string, path: string | undefined, ofStore = false): readonly KeyFile[] =>
     path === undefined ? [] : [{ setting, path, ofStore }];
   const root = rootKey.kind === 'file' ? rootKey.file : undefined;
@@ -28,6 +35,7 @@ function keyFiles({ tokenKeyFile, rootKey, secrets, tls, store }: Config): reado
     ...file('tls.cert', tls?.cert),
     ...file('tls.key', tls?.key),
     ...file('tls.next', tls?.next),
+    ...file('baseUrlCertificate', baseUrlCertificate),
     ...file('secrets.vault.tokenFile', secrets.vault.tokenFile),
     ...file('secrets.vault.secretIdFile', secrets.vault.secretIdFile),
     ...(store.kind === 'etcd'
