@@ -39,6 +39,8 @@ const answerTimeoutMs = 10_000;
 const slowDiskMs = 2000;
 const closeTimeoutMs = 5000;
 const maxRestartDelayMs = 5000;
+/** A long round of events does not keep the writer waiting: the first of what it asks for is being synced while the rest is decided. */
+const operationsPerMessage = 24;
 
 /**
  * Starts the writer thread and resolves when the database can be read. A thread that dies is started again; what
@@ -53,6 +55,7 @@ export async function startWriter(options: WriterOptions, events: WriterLinkEven
   let problem: string | undefined;
   let transactions = 0;
   let unsent: FlatList = [];
+  let unsentOperations = 0;
   let flushing = false;
   let onClosed: (() => void) | undefined;
   const live = Promise.withResolvers<void>();
@@ -69,6 +72,7 @@ export async function startWriter(options: WriterOptions, events: WriterLinkEven
     if (!ready || unsent.length === 0) return;
     const wire = unsent;
     unsent = [];
+    unsentOperations = 0;
     send({ kind: 'operations', wire });
   }
 
@@ -79,9 +83,11 @@ export async function startWriter(options: WriterOptions, events: WriterLinkEven
       return Promise.reject(new KvUnavailableError('too many writes wait for the disk already', true));
     }
     encode(unsent);
-    if (!flushing) {
+    unsentOperations++;
+    if (unsentOperations === operationsPerMessage) flush();
+    else if (!flushing) {
       flushing = true;
-      // Everything the current round of events asks for travels in one message.
+      // What a short round of events asks for travels in one message.
       setImmediate(flush);
     }
     return answer;
@@ -162,6 +168,7 @@ export async function startWriter(options: WriterOptions, events: WriterLinkEven
     const neverSent = !ready;
     ready = false;
     unsent = [];
+    unsentOperations = 0;
     pending.failAll(new KvUnavailableError(reason, neverSent));
     onClosed?.();
     if (closing) return;
