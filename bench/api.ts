@@ -1,135 +1,111 @@
-import autocannon, { type Options } from 'autocannon';
-import { encodeRecord } from '../src/server/store/records.ts';
 import { startEtcd } from '../test/support/harness/etcd.ts';
 import { pushImage, startRegistry } from '../test/support/harness/registry.ts';
+import { startBareCommit } from './support/bare-commit.ts';
 import { startChild } from './support/child.ts';
+import { oneAtATime, type Started } from './support/one-at-a-time.ts';
 import { rawPuts } from './support/raw-puts.ts';
 import { secured } from './support/secured.ts';
 import { BENCH_TOKEN, type ServerProcess, startServerProcess } from './support/server-process.ts';
+import { inTurns, middleOf, ratioOf, type Turn, type TurnOptions, turnOf } from './support/turns.ts';
 
 /**
- * Durable creates and reads over HTTP, against the same machine without us: ratios within one run. The same over TLS, of a control
- * plane of its own on the embedded store; `bench/tls.ts` says how much of that is Node's.
- *   node bench/api.ts [seconds per measurement] [etcd]
+ * Durable creates and reads over HTTP, against the same machine without us, in short turns that alternate: ratios of neighbours. The same
+ * over TLS, of a control plane of its own on the embedded store; `bench/tls.ts` says how much of that is Node's. Then what a lone create
+ * costs, cold and warm, beside one of many at once.
+ *   node bench/api.ts [seconds per turn] [etcd]
  */
-const SECONDS = Number(process.argv[2] ?? 5);
+const SECONDS = Number(process.argv[2] ?? 1);
 const WITH_ETCD = process.argv.includes('etcd');
 const CONNECTIONS = [1, 16, 64, 256];
+/** The bars are of so many connections; others get less time. */
+const JUDGED = 64;
+const roundsAt = (connections: number): number => (connections === JUDGED ? 5 : 3);
+const secondsAt = (connections: number): number => (connections === JUDGED ? SECONDS : SECONDS * 0.6);
+/** Beyond it, most of a turn would be handshakes. */
+const MOST_WITH_TLS = 64;
+const LONE_CREATES = Math.ceil(500 * Math.min(SECONDS, 1));
+const LONE_ROUNDS = 3;
 
-interface Figure {
-  readonly perSecond: number;
-  readonly p50: number;
-  readonly p99: number;
-  readonly errors: number;
+interface Served {
+  readonly url: string;
+  readonly pid: number;
 }
 
-async function load(options: Options): Promise<Figure> {
-  const result = await autocannon({ duration: SECONDS, ...options });
-  return {
-    // What was refused is no create, and is answered sooner.
-    perSecond: Math.round(result['2xx'] / result.duration),
-    p50: result.latency.p50,
-    p99: result.latency.p99,
-    errors: result.errors + result.non2xx,
-  };
-}
+type Sides = readonly [bare: Served, own: Served, tls?: Served];
 
 let created = 0;
 const tenantOf = (connections: number): string => `conn-${connections}`;
 
-/** In a tenant of their own for each number of connections, so that each begins with none. */
-function creates(url: string, connections: number, body: (name: string) => object): Promise<Figure> {
-  return load({
+/** In a tenant of their own for each number of connections, so that each begins with none; absent: the usual one. */
+function creates(
+  { url, pid }: Served,
+  image: string,
+  options: Partial<TurnOptions>,
+  tenant?: string,
+): Promise<Turn> {
+  return turnOf({
     url: `${url}/api/v1/deployments`,
-    connections,
+    pid,
+    ...options,
     requests: [
       {
         method: 'POST',
         headers: {
           authorization: `Bearer ${BENCH_TOKEN}`,
           'content-type': 'application/json',
-          'x-tenant-id': tenantOf(connections),
+          ...(tenant === undefined ? {} : { 'x-tenant-id': tenant }),
         },
         setupRequest: (request) => {
           created += 1;
-          return { ...request, body: JSON.stringify(body(`web-${process.pid}-${created}`)) };
+          return { ...request, body: JSON.stringify(deployment(`web-${process.pid}-${created}`, image)) };
         },
       },
     ],
   });
 }
 
-function reads(url: string, connections: number): Promise<Figure> {
-  return load({
+function deployment(name: string, image: string): object {
+  return { kind: 'Deployment', name, image, replicas: 1, secrets: [], secretsVersion: 0 };
+}
+
+function reads({ url, pid }: Served, connections: number): Promise<Turn> {
+  return turnOf({
     url: `${url}/api/v1/deployments/first`,
+    pid,
+    duration: secondsAt(connections),
     connections,
     headers: { authorization: `Bearer ${BENCH_TOKEN}` },
   });
 }
 
+function show({ perSecond, p50, p99, errors, cpuMicros }: Turn): string {
+  const cost = cpuMicros === 0 ? '' : `  ${cpuMicros.toFixed(0)} µs CPU`;
+  return `${perSecond.toFixed(0).padStart(7)}/s  p50 ${p50.toFixed(1)} ms  p99 ${p99.toFixed(1)} ms${cost}${errors > 0 ? `  ${errors} ERRORS` : ''}`;
+}
+
 /** Beside what it is compared with: the same without us, the same over TLS. */
-function print(what: string, connections: number, figure: Figure, base?: Figure, tls?: Figure): void {
-  const bare =
-    base === undefined
+function print(
+  what: string,
+  connections: number,
+  own: readonly Turn[],
+  bare: readonly Turn[],
+  tls: readonly Turn[] = [],
+): void {
+  const base = middleOf(bare);
+  const secure = middleOf(tls);
+  const overTls =
+    tls.length === 0
       ? ''
-      : `  ${(figure.perSecond / base.perSecond).toFixed(2)} of the bare one, p99 x${(figure.p99 / Math.max(base.p99, 1)).toFixed(1)}`;
-  const ratio =
-    tls === undefined
-      ? bare
-      : `${bare}; TLS ${tls.perSecond}/s, ${(tls.perSecond / figure.perSecond).toFixed(2)} of plain`;
+      : `; TLS ${secure.perSecond.toFixed(0)}/s, ${secure.cpuMicros.toFixed(0)} µs CPU, ${ratioOf('perSecond', tls, own).toFixed(2)} of plain`;
   process.stdout.write(
-    `${what.padEnd(34)} ${String(connections).padStart(4)} conn  ${String(figure.perSecond).padStart(7)}/s  p50 ${figure.p50} ms  p99 ${figure.p99} ms${figure.errors > 0 ? `  ${figure.errors} ERRORS` : ''}${ratio}\n`,
+    `${what.padEnd(34)} ${String(connections).padStart(4)} conn  ${show(middleOf(own))}  ${ratioOf('perSecond', own, bare).toFixed(2)} of the bare one (${base.perSecond.toFixed(0)}/s, p99 ${base.p99.toFixed(1)} ms, ${base.cpuMicros.toFixed(0)} µs CPU), p99 x${ratioOf('p99', own, bare).toFixed(1)}, CPU x${ratioOf('cpuMicros', own, bare).toFixed(2)}${overTls}\n`,
   );
 }
 
-/**
- * What the bare handler commits: the six rows that a create stored for its own sake when the bar was set (record, snapshot, index,
- * archive, event, audit), as long as those of the real thing. A create without a node stores six today, too: record, event and audit,
- * and of the first plan its status, rollout and event.
- */
-function storedValues(view: Record<string, unknown>, image: string): readonly string[] {
-  const spec = {
-    kind: 'Deployment',
-    name: 'web-1234-12345',
-    image,
-    replicas: 1,
-    secrets: [],
-    secretsVersion: 0,
-  };
-  const subject = { kind: 'Deployment', name: spec.name };
-  const at = new Date().toISOString();
-  const { id, tenantId, specHash } = view;
-  return [
-    encodeRecord({ id, tenantId, spec, specHash, version: 1, createdAt: at, updatedAt: at }),
-    encodeRecord(spec),
-    encodeRecord({ name: spec.name }),
-    encodeRecord({ version: 1, change: 'created', at, by: 'bootstrap', spec, specHash }),
-    encodeRecord({
-      id,
-      at,
-      kind: 'deployment.created',
-      tenantId,
-      subject,
-      message: 'web created: version 1',
-      details: { version: 1, specHash, replicas: 1 },
-    }),
-    encodeRecord({
-      id,
-      at,
-      actor: 'bootstrap',
-      role: 'platform-admin',
-      tenantId,
-      action: 'deployment.created',
-      subject,
-      result: 'accepted',
-      requestId: id,
-    }),
-  ];
-}
-
-async function rawEtcdPuts(endpoint: string, concurrency: number): Promise<number> {
+async function rawEtcdPuts(endpoint: string, concurrency: number): Promise<Turn> {
   const raw = rawPuts(endpoint);
-  const end = performance.now() + SECONDS * 1000;
+  const begun = performance.now();
+  const end = begun + secondsAt(concurrency) * 1000;
   let done = 0;
   const value = 'x'.repeat(400);
   await Promise.all(
@@ -141,60 +117,14 @@ async function rawEtcdPuts(endpoint: string, concurrency: number): Promise<numbe
     }),
   );
   raw.close();
-  return Math.round(done / SECONDS);
-}
-
-async function measure(
-  label: string,
-  args: readonly string[],
-  image: string,
-  tls?: readonly string[],
-): Promise<Map<number, Figure>> {
-  const server = await startServerProcess({ args });
-  const overTls = tls && (await startServerProcess({ args: [...args, ...tls] }));
-  const body = (name: string) => ({
-    kind: 'Deployment',
-    name,
-    image,
-    replicas: 1,
-    secrets: [],
-    secretsVersion: 0,
-  });
-  const view = await made(server, '/api/v1/deployments', body('first'));
-  if (overTls) await made(overTls, '/api/v1/deployments', body('first'));
-  const figures = new Map<number, Figure>();
-  for (const connections of CONNECTIONS) {
-    for (const each of overTls ? [server, overTls] : [server])
-      await made(each, '/api/v1/tenants', { slug: tenantOf(connections) });
-    const commit = tls
-      ? await startChild(new URL('./support/bare-server.ts', import.meta.url), [
-          'commit',
-          JSON.stringify({ values: storedValues(view, image) }),
-        ])
-      : undefined;
-    const base =
-      commit === undefined ? undefined : await creates(`http://127.0.0.1:${commit.port}`, connections, body);
-    await commit?.stop();
-    if (base !== undefined) print('bare node:http, same commit', connections, base);
-    const figure = await creates(server.url, connections, body);
-    const secure = overTls && (await creates(overTls.url, connections, body));
-    print(`${label} create`, connections, figure, base, secure);
-    figures.set(connections, figure);
-  }
-  const reader = await startChild(new URL('./support/bare-server.ts', import.meta.url), [
-    'read',
-    JSON.stringify({ body: JSON.stringify(view) }),
-  ]);
-  for (const connections of CONNECTIONS) {
-    const base = await reads(`http://127.0.0.1:${reader.port}`, connections);
-    print('bare Fastify read', connections, base);
-    const figure = await reads(server.url, connections);
-    print(`${label} read`, connections, figure, base, overTls && (await reads(overTls.url, connections)));
-  }
-  await reader.stop();
-  await server.stop();
-  await overTls?.stop();
-  return figures;
+  return {
+    perSecond: (done * 1000) / (performance.now() - begun),
+    p50: 0,
+    p99: 0,
+    errors: 0,
+    answered: done,
+    cpuMicros: 0,
+  };
 }
 
 async function made(server: ServerProcess, path: string, body: object): Promise<Record<string, unknown>> {
@@ -203,24 +133,127 @@ async function made(server: ServerProcess, path: string, body: object): Promise<
   return answer.body as Record<string, unknown>;
 }
 
-const certified = secured();
-const registry = await startRegistry();
-const { reference } = await pushImage(registry, 'bench/web:1', {});
-try {
-  await measure('embedded', [], reference, certified.args);
-  if (WITH_ETCD) {
-    const etcd = await startEtcd();
-    const endpoint = etcd.endpoints[0] ?? '';
-    const figures = await measure('etcd', ['--store', 'etcd', '--etcd', endpoint], reference);
+async function started(args: readonly string[], image: string) {
+  const server = await startServerProcess({ args });
+  const view = await made(server, '/api/v1/deployments', deployment('first', image));
+  for (const connections of CONNECTIONS)
+    await made(server, '/api/v1/tenants', { slug: tenantOf(connections) });
+  return { server, view };
+}
+
+async function bareReader(view: object): Promise<Served & { stop(): Promise<void> }> {
+  const child = await startChild(new URL('./support/bare-server.ts', import.meta.url), [
+    'read',
+    JSON.stringify({ body: JSON.stringify(view) }),
+  ]);
+  return { url: `http://127.0.0.1:${child.port}`, pid: child.pid, stop: child.stop };
+}
+
+/** Whoever serves TLS is left out where there are too many connections. */
+const comparedAt = (connections: number, [bare, own, tls]: Sides): readonly Served[] =>
+  tls === undefined || connections > MOST_WITH_TLS ? [bare, own] : [bare, own, tls];
+
+async function compareReads(label: string, sides: Sides): Promise<void> {
+  for (const side of comparedAt(JUDGED, sides)) await reads(side, JUDGED);
+  for (const connections of CONNECTIONS) {
+    const [bare = [], own = [], tls] = await inTurns(
+      roundsAt(connections),
+      comparedAt(connections, sides).map((side) => () => reads(side, connections)),
+    );
+    print(`${label} read`, connections, own, bare, tls);
+  }
+}
+
+async function embedded(image: string, tlsArgs: readonly string[]): Promise<void> {
+  const { server, view } = await started([], image);
+  const { server: overTls } = await started(tlsArgs, image);
+  const commit = await startBareCommit(view, image);
+  const reader = await bareReader(view);
+  try {
+    const bare = { url: `http://127.0.0.1:${commit.port}`, pid: commit.pid };
+    const sides: Sides = [bare, server, overTls];
+    for (const side of comparedAt(JUDGED, sides))
+      await creates(side, image, { connections: JUDGED, duration: SECONDS * 2 });
     for (const connections of CONNECTIONS) {
-      const raw = await rawEtcdPuts(endpoint, connections);
-      const ours = figures.get(connections)?.perSecond ?? 0;
+      const [base = [], own = [], tls] = await inTurns(
+        roundsAt(connections),
+        comparedAt(connections, sides).map(
+          (side) => () =>
+            creates(side, image, { connections, duration: secondsAt(connections) }, tenantOf(connections)),
+        ),
+      );
+      print('embedded create', connections, own, base, tls);
+    }
+    await compareReads('embedded', [reader, server, overTls]);
+  } finally {
+    for (const { stop } of [server, overTls, commit, reader]) await stop();
+  }
+  await lone(image, view);
+}
+
+async function lone(image: string, view: Record<string, unknown>): Promise<void> {
+  const system = (served: Served, stop: () => Promise<void>): Started => ({
+    load: (connections, amount) => creates(served, image, { connections, amount }),
+    stop,
+  });
+  const [own, bare] = await oneAtATime(
+    [
+      async () => {
+        const server = await startServerProcess();
+        return system(server, server.stop);
+      },
+      async () => {
+        const child = await startBareCommit(view, image);
+        return system({ url: `http://127.0.0.1:${child.port}`, pid: child.pid }, child.stop);
+      },
+    ],
+    LONE_CREATES,
+    LONE_ROUNDS,
+  );
+  if (own === undefined || bare === undefined) throw new Error('nothing was measured');
+  for (const [name, { first, warm, together, firstOfWarm, warmOfTogether }] of [
+    ['Berth', own],
+    ['bare node:http, same commit', bare],
+  ] as const)
+    process.stdout.write(
+      `CPU of a create one at a time, ${name}: first ${LONE_CREATES} ${first.toFixed(2)} ms, warm ${warm.toFixed(2)} ms, of 64 at once ${together.toFixed(2)} ms; first x${firstOfWarm.toFixed(2)} of warm, warm x${warmOfTogether.toFixed(2)} of one of 64\n`,
+    );
+  process.stdout.write(
+    `one at a time: of the bare handler's factors Berth has ${(own.firstOfWarm / bare.firstOfWarm).toFixed(2)} (first of warm) and ${(own.warmOfTogether / bare.warmOfTogether).toFixed(2)} (warm of one of 64)\n`,
+  );
+}
+
+async function onEtcd(image: string): Promise<void> {
+  const etcd = await startEtcd();
+  const endpoint = etcd.endpoints[0] ?? '';
+  const { server, view } = await started(['--store', 'etcd', '--etcd', endpoint], image);
+  const reader = await bareReader(view);
+  try {
+    await creates(server, image, { connections: JUDGED, duration: SECONDS * 2 });
+    await rawEtcdPuts(endpoint, JUDGED);
+    for (const connections of CONNECTIONS) {
+      const [raw = [], own = []] = await inTurns(roundsAt(connections), [
+        () => rawEtcdPuts(endpoint, connections),
+        () =>
+          creates(server, image, { connections, duration: secondsAt(connections) }, tenantOf(connections)),
+      ]);
       process.stdout.write(
-        `raw etcd puts from Node              ${String(connections).padStart(4)} conc  ${String(raw).padStart(7)}/s  create is ${(ours / raw).toFixed(2)} of it\n`,
+        `${'etcd create'.padEnd(34)} ${String(connections).padStart(4)} conn  ${show(middleOf(own))}\n` +
+          `raw etcd puts from Node              ${String(connections).padStart(4)} conc  ${middleOf(raw).perSecond.toFixed(0).padStart(7)}/s  create is ${ratioOf('perSecond', own, raw).toFixed(2)} of it\n`,
       );
     }
-    await etcd.stop();
+    await compareReads('etcd', [reader, server]);
+  } finally {
+    for (const { stop } of [server, reader, etcd]) await stop();
   }
+}
+
+const certified = secured();
+const registry = await startRegistry();
+try {
+  const { reference } = await pushImage(registry, 'bench/web:1', {});
+  await embedded(reference, certified.args);
+  if (WITH_ETCD) await onEtcd(reference);
 } finally {
   await registry.stop();
   certified.remove();

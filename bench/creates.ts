@@ -44,7 +44,7 @@ function creates(options: TurnOptions, body: (name: string) => object): Creates 
 
 function show({ perSecond, p50, p99, errors, cpuMicros }: Turn): string {
   const cost = cpuMicros === 0 ? '' : `, ${(cpuMicros / 1000).toFixed(2)} ms CPU`;
-  return `${perSecond.toFixed(0)}/s, p50 ${p50} ms, p99 ${p99} ms${cost}${errors > 0 ? `, ${errors} ERRORS` : ''}`;
+  return `${perSecond.toFixed(0)}/s, p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms${cost}${errors > 0 ? `, ${errors} ERRORS` : ''}`;
 }
 
 const atOnce = (connections: number): string => `${String(connections).padStart(2)} at once`;

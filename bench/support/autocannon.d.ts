@@ -28,5 +28,12 @@ declare module 'autocannon' {
     /** In seconds. */
     readonly duration: number;
   }
-  export default function autocannon(options: Options): Promise<Result>;
+  export interface Run extends Promise<Result> {
+    on(
+      event: 'response',
+      listener: (client: object, status: number, bytes: number, millis: number) => void,
+    ): void;
+    stop(): void;
+  }
+  export default function autocannon(options: Options): Run;
 }

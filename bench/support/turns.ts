@@ -24,6 +24,9 @@ export interface TurnOptions extends Options {
   readonly isSettled?: boolean;
 }
 
+/** It ends at a multiple of it. */
+const SAMPLE_MS = 20;
+const LONGEST_SECONDS = 60;
 const IDLE_WINDOW_MS = 100;
 const IDLE_SECONDS = 0.02;
 const SETTLE_MS = 8000;
@@ -38,19 +41,40 @@ async function idle(pid: number): Promise<void> {
   }
 }
 
-/** One turn of one system; a refusal is no request that was served, and is answered sooner. */
+/**
+ * One turn of one system. Of a turn with a duration, what counts begins when every connection has had an answer: a short one would be all
+ * handshakes with TLS. A refusal is no request that was served, and is answered sooner.
+ */
 export async function turnOf({ pid, isSettled = false, ...options }: TurnOptions): Promise<Turn> {
-  const before = pid === undefined ? 0 : cpuSeconds(pid);
-  const result = await autocannon({ sampleInt: 100, ...options });
+  const { duration, connections = 1 } = options;
+  const cpu = (): number => (pid === undefined ? 0 : cpuSeconds(pid));
+  const connected = new Set<unknown>();
+  let millis: number[] = [];
+  let [begun, ended, cpuBefore] = [performance.now(), 0, cpu()];
+  const run = autocannon({
+    ...options,
+    sampleInt: SAMPLE_MS,
+    ...(duration === undefined ? {} : { duration: LONGEST_SECONDS }),
+  });
+  run.on('response', (client, status, _bytes, took) => {
+    ended = performance.now();
+    if (status >= 200 && status < 300) millis.push(took);
+    if (duration === undefined || connected.size === connections) return;
+    if (connected.add(client).size < connections) return;
+    [begun, cpuBefore, millis] = [performance.now(), cpu(), []];
+    setTimeout(() => run.stop(), duration * 1000);
+  });
+  const result = await run;
   if (pid !== undefined && isSettled) await idle(pid);
-  const answered = result['2xx'];
+  const sorted = millis.toSorted((one, other) => one - other);
+  const at = (share: number): number => sorted[Math.floor(sorted.length * share)] ?? 0;
   return {
-    perSecond: answered / result.duration,
-    p50: result.latency.p50,
-    p99: result.latency.p99,
+    perSecond: (sorted.length * 1000) / Math.max(ended - begun, 1),
+    p50: at(0.5),
+    p99: at(0.99),
     errors: result.errors + result.non2xx,
-    answered,
-    cpuMicros: pid === undefined ? 0 : ((cpuSeconds(pid) - before) * 1e6) / answered,
+    answered: result['2xx'],
+    cpuMicros: ((cpu() - cpuBefore) * 1e6) / Math.max(sorted.length, 1),
   };
 }
 
@@ -75,13 +99,13 @@ export function median(values: readonly number[]): number {
   return (low + high) / 2;
 }
 
-/** The median of the ratios of the rounds. Milliseconds are whole ones: none is taken for less than one. */
+/** The median of the ratios of the rounds. */
 export function ratioOf(
   figure: 'perSecond' | 'p99' | 'cpuMicros',
   ours: readonly Turn[],
   theirs: readonly Turn[],
 ): number {
-  return median(ours.map((turn, at) => Math.max(turn[figure], 1) / Math.max(theirs[at]?.[figure] ?? 0, 1)));
+  return median(ours.map((turn, at) => turn[figure] / (theirs[at]?.[figure] ?? 0)));
 }
 
 /** The middle of each figure; answers and errors of all turns. */

@@ -73,14 +73,16 @@ create  TLS, 2 threads     196/s  main thread  535 µs, all 1151 µs, client  43
     [8, 2],
   ],
   api: [
-    `bare node:http, same commit          64 conn     5000/s  p50 12 ms  p99 30 ms
-embedded create                      16 conn     3000/s  p50 5 ms  p99 11 ms  0.70 of the bare one, p99 x1.1; TLS 2400/s, 0.80 of plain
-embedded create                      64 conn     3100/s  p50 20 ms  p99 29 ms  3 ERRORS  0.62 of the bare one, p99 x1.9; TLS 2600/s, 0.84 of plain
-embedded read                        64 conn     9000/s  p50 6 ms  p99 12 ms  0.81 of the bare one, p99 x1.2; TLS 5000/s, 0.55 of plain
-etcd create                          64 conn     1900/s  p50 33 ms  p99 70 ms
-etcd read                            64 conn     9000/s  p50 6 ms  p99 12 ms  0.80 of the bare one, p99 x1.3
-raw etcd puts from Node                64 conc     3000/s  create is 0.63 of it`,
-    [0.62, 1.9, 0.63, 0.81],
+    `embedded create                      16 conn     3000/s  p50 5.1 ms  p99 11.0 ms  500 µs CPU  0.70 of the bare one (4300/s, p99 10.0 ms, 150 µs CPU), p99 x1.1, CPU x3.33; TLS 2400/s, 600 µs CPU, 0.80 of plain
+embedded create                      64 conn     3100/s  p50 20.0 ms  p99 29.0 ms  400 µs CPU  3 ERRORS  0.62 of the bare one (5000/s, p99 15.3 ms, 130 µs CPU), p99 x1.9, CPU x3.07; TLS 2600/s, 480 µs CPU, 0.84 of plain
+embedded read                        64 conn     9000/s  p50 6.0 ms  p99 12.0 ms  42 µs CPU  0.81 of the bare one (11100/s, p99 10.0 ms, 33 µs CPU), p99 x1.2, CPU x1.27; TLS 5000/s, 80 µs CPU, 0.55 of plain
+CPU of a create one at a time, Berth: first 500 1.50 ms, warm 1.20 ms, of 64 at once 0.90 ms; first x1.25 of warm, warm x1.33 of one of 64
+CPU of a create one at a time, bare node:http, same commit: first 500 0.60 ms, warm 0.40 ms, of 64 at once 0.20 ms; first x1.50 of warm, warm x2.00 of one of 64
+one at a time: of the bare handler's factors Berth has 0.83 (first of warm) and 0.67 (warm of one of 64)
+etcd create                          64 conn     1900/s  p50 33.0 ms  p99 70.0 ms  450 µs CPU
+raw etcd puts from Node                64 conc     3000/s  create is 0.63 of it
+etcd read                            64 conn     9000/s  p50 6.0 ms  p99 12.0 ms  42 µs CPU  0.80 of the bare one (11200/s, p99 9.2 ms, 33 µs CPU), p99 x1.3, CPU x1.27`,
+    [0.62, 1.9, 0.63, 0.81, 1.25, 1.33, 0.83],
   ],
   etcd: [
     `      commits: 90 % of stock puts, 70 % of own puts, 99 % of five unguarded puts
