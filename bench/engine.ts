@@ -1,5 +1,6 @@
 import { COMMAND, startOneNode, until } from './support/one-node.ts';
 import { cpuSeconds } from './support/process-cost.ts';
+import { followRunning } from './support/running-events.ts';
 import { Swarm } from './support/swarm.ts';
 
 /**
@@ -12,6 +13,7 @@ const PARALLEL = 4;
 const LOOK_MS = 100;
 
 const node = await startOneNode();
+const events = await followRunning(node.server);
 
 async function raw(): Promise<number> {
   const start = performance.now();
@@ -45,11 +47,12 @@ async function berth(): Promise<Berth> {
     command: COMMAND,
     replicas: INSTANCES,
   });
-  await until(async () => (await node.running('many')) === INSTANCES, 'all instances', LOOK_MS);
+  await events.of('many');
   const took = performance.now() - start;
   const each = (from: number, to: number): number => ((to - from) * 1000) / INSTANCES;
   const serverMs = each(before.server, cpuSeconds(node.server.pid));
   const agentMs = each(before.agent, cpuSeconds(node.agentPid));
+  if ((await node.running('many')) !== INSTANCES) throw new Error('not all instances run');
   await node.server.call('DELETE', '/api/v1/deployments/many');
   await node.emptied();
   return { took, serverMs, agentMs };
@@ -90,5 +93,6 @@ try {
       `  CPU for an instance: control plane ${ours.serverMs.toFixed(1)} ms, agent ${ours.agentMs.toFixed(1)} ms\n`,
   );
 } finally {
+  events.close();
   await node.stop();
 }

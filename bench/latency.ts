@@ -1,9 +1,11 @@
 import { COMMAND, percentile, startOneNode, until } from './support/one-node.ts';
+import { followRunning } from './support/running-events.ts';
 import { Swarm } from './support/swarm.ts';
 
 /**
  * One deployment from POST to running, over the engine's own create and start; Docker Swarm on the same engine in the same rounds,
- * on a network with names as Berth's containers have one.   node bench/latency.ts [rounds]
+ * on a network with names as Berth's containers have one. That a deployment runs is taken from the events; of a task of Swarm there are
+ * none, and it is asked for.   node bench/latency.ts [rounds]
  */
 const ROUNDS = Number(process.argv[2] ?? 20);
 const LOOK_MS = 5;
@@ -20,6 +22,7 @@ try {
   const alone: number[] = [];
   const ours: number[] = [];
   const theirs: number[] = [];
+  const events = await followRunning(node.server);
   const peer = new Swarm(node.socketPath);
   await peer.init();
   await peer.network('peers');
@@ -29,9 +32,10 @@ try {
     ours.push(
       await timed(async () => {
         await node.server.call('POST', '/api/v1/deployments', { name, image: node.image, command: COMMAND });
-        await until(async () => (await node.running(name)) === 1, name, LOOK_MS);
+        await events.of(name);
       }),
     );
+    if ((await node.running(name)) !== 1) throw new Error(`${name} does not run`);
     await node.server.call('DELETE', `/api/v1/deployments/${name}`);
     await node.removeRaw();
     await node.emptied();
@@ -47,6 +51,7 @@ try {
     await node.emptied();
   }
   await peer.leave();
+  events.close();
   const show = (times: readonly number[]): string =>
     `p50 ${percentile(times, 0.5).toFixed(0)} ms, p99 ${percentile(times, 0.99).toFixed(0)} ms`;
   const added = (times: readonly number[]): string =>

@@ -1,14 +1,16 @@
 /**
  * What a replicated volume costs: writing and fsync on it, while its copy is brought up to date every second, against the bare
- * disk and against the same file system without copies in the same run; how far the copy lags behind under that load; and a look at 100,000 files that did not change. Both
- * "nodes" are folders of this machine, without a network between them. Needs root.
+ * disk, the same file system without copies, and one of which a shell would take a snapshot every second and send nothing, in turn in the
+ * same run; how far the copy lags behind under that load; and a look at 100,000 files that did not change. Both "nodes" are folders of
+ * this machine, without a network between them; that of the copy is in memory where there is room, since a node's disk is its own. Needs root.
  *
  *     node bench/volumes.ts [btrfs|rsync]
  */
 import { execFile } from 'node:child_process';
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, statfsSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { CopyLink } from '../src/agent/volumes/copy-link.ts';
 import { CopySender } from '../src/agent/volumes/copy-sender.ts';
@@ -20,12 +22,25 @@ import { removeWithMounts } from '../test/support/harness/mounts.ts';
 
 const MIB = 2 ** 20;
 const VOLUME_BYTES = 1536 * MIB;
+const MEMORY = '/dev/shm';
+const SYNC_ROUNDS = 4;
+const BY_HAND_MS = 1000;
 const FILES = 100_000;
 const SAMPLE_MS = 50;
 const WRITER = new URL('./support/volume-writer.ts', import.meta.url).pathname;
 
 const log = makeLog('warn', (line) => process.stdout.write(line));
 const root = mkdtempSync(join(tmpdir(), 'berth-bench-volumes-'));
+const apart = hasRoom(MEMORY) ? mkdtempSync(join(MEMORY, 'berth-bench-volumes-')) : root;
+
+function hasRoom(folder: string): boolean {
+  try {
+    const { bavail, bsize } = statfsSync(folder);
+    return bavail * bsize > 2 * VOLUME_BYTES;
+  } catch {
+    return false;
+  }
+}
 
 function percentile(values: readonly number[], share: number): number {
   return (
@@ -59,6 +74,29 @@ function linkTo(copy: OpenVolume): CopyLink {
   };
 }
 
+/** What no copy can be taken without: a snapshot every second, and the one before it deleted. */
+async function withSnapshots<T>(top: string, data: string, work: () => Promise<T>): Promise<T> {
+  const program = promisify(execFile);
+  const stop = new AbortController();
+  const loop = async (): Promise<void> => {
+    for (let count = 0; !stop.signal.aborted; count += 1) {
+      const begun = performance.now();
+      await program('btrfs', ['subvolume', 'snapshot', '-r', data, join(top, `by-hand-${count % 2}`)]);
+      if (count > 0) await program('btrfs', ['subvolume', 'delete', join(top, `by-hand-${(count + 1) % 2}`)]);
+      const leftMs = Math.max(0, BY_HAND_MS - (performance.now() - begun));
+      await pause(leftMs, undefined, { signal: stop.signal }).catch(() => undefined);
+    }
+    await program('sh', ['-c', 'btrfs subvolume delete "$0"/by-hand-*', top]);
+  };
+  const looping = loop();
+  try {
+    return await work();
+  } finally {
+    stop.abort();
+    await looping;
+  }
+}
+
 async function untilBelow(ages: readonly number[], limitMs: number): Promise<void> {
   while ((ages.at(-1) ?? Infinity) > limitMs) await new Promise((resolve) => setTimeout(resolve, SAMPLE_MS));
 }
@@ -66,15 +104,12 @@ async function untilBelow(ages: readonly number[], limitMs: number): Promise<voi
 async function main(): Promise<void> {
   const [engine] = await detectVolumeEngines(log, process.argv[2]);
   if (engine === undefined) throw new Error('no engine for replicated volumes works here');
-  const place = (name: string) => {
-    mkdirSync(join(root, name));
-    return { id: 'vol_bench', folder: join(root, name) };
-  };
-  const [primary, copy, without] = [
-    await engine.open(place('a'), VOLUME_BYTES),
-    await engine.open(place('b'), VOLUME_BYTES),
-    await engine.open(place('c'), VOLUME_BYTES),
-  ];
+  const places = [join(root, 'a'), join(apart, 'b'), join(root, 'c')].map((folder) => {
+    mkdirSync(folder);
+    return { id: 'vol_bench', folder };
+  });
+  const [primary, copy, without] = await Promise.all(places.map((place) => engine.open(place, VOLUME_BYTES)));
+  if (primary === undefined || copy === undefined || without === undefined) throw new Error('no volumes');
   const data = await primary.writable(1);
   const bare = join(root, 'bare');
   mkdirSync(bare);
@@ -101,15 +136,30 @@ async function main(): Promise<void> {
 
   const alone = await without.writable(1);
   const bareSpeed = (await written(bare, 'large')).mibPerSecond;
-  const bareSync = (await written(bare, 'log')).syncs;
   const aloneSpeed = (await written(alone, 'large')).mibPerSecond;
-  const aloneSync = (await written(alone, 'log')).syncs;
   lags.length = 0;
   const volumeSpeed = (await written(data, 'large')).mibPerSecond;
   // Until the burst has arrived: what follows is the lag of a database that writes steadily.
   await untilBelow(lags, 2 * intervalMs);
   const burst = lags.splice(0);
-  const volumeSync = (await written(data, 'log')).syncs;
+  const syncs = {
+    bare: [] as number[],
+    alone: [] as number[],
+    byHand: [] as number[],
+    volume: [] as number[],
+  };
+  const steady: number[] = [];
+  for (let round = 0; round < SYNC_ROUNDS; round += 1) {
+    syncs.bare.push(...(await written(bare, 'log')).syncs);
+    syncs.alone.push(...(await written(alone, 'log')).syncs);
+    if (engine.name === 'btrfs')
+      syncs.byHand.push(
+        ...(await withSnapshots(without.mount.mountPoint, alone, () => written(alone, 'log'))).syncs,
+      );
+    lags.length = 0;
+    syncs.volume.push(...(await written(data, 'log')).syncs);
+    steady.push(...lags);
+  }
   clearInterval(sampler);
   await sender.end();
 
@@ -121,15 +171,21 @@ async function main(): Promise<void> {
     ['p50', 0.5],
     ['p99', 0.99],
   ] as const) {
-    const [of, by, on] = [bareSync, aloneSync, volumeSync].map((syncs) => percentile(syncs, share));
+    const [of, by, on] = [syncs.bare, syncs.alone, syncs.volume].map((times) => percentile(times, share));
     if (of === undefined || by === undefined || on === undefined) throw new Error('nothing was written');
     console.log(
       `fsync ${name}  bare ${of.toFixed(2)} ms, without copies ${by.toFixed(2)} ms, volume ${on.toFixed(2)} ms, ratio ${(on / of).toFixed(2)}, of that without copies ${(on / by).toFixed(2)}`,
     );
   }
+  if (syncs.byHand.length > 0) {
+    const [byHand, on] = [percentile(syncs.byHand, 0.99), percentile(syncs.volume, 0.99)];
+    console.log(
+      `fsync p99 with nothing but a snapshot a second ${byHand.toFixed(2)} ms, volume ${(on / byHand).toFixed(2)} of it`,
+    );
+  }
   for (const [load, ages] of [
     ['a burst', burst],
-    ['steady fsyncs', lags],
+    ['steady fsyncs', steady],
   ] as const) {
     const [half, most] = [percentile(ages, 0.5), percentile(ages, 1)];
     console.log(
@@ -143,8 +199,9 @@ async function main(): Promise<void> {
     if (count % 1000 === 0) mkdirSync(join(many, String(count / 1000)));
     writeFileSync(join(many, String(Math.floor(count / 1000)), String(count)), 'x');
   }
-  const before = (await copiesOf(primary).list()).at(-1);
-  const taken = await copiesOf(primary).take(1, before);
+  let taken = (await copiesOf(primary).list()).at(-1);
+  // After steady writes a few copies are taken without a look at what was written.
+  for (let next = taken; next !== undefined; next = await copiesOf(primary).take(1, taken)) taken = next;
   const idle: number[] = [];
   for (let count = 0; count < 5; count += 1) {
     const begun = performance.now();
@@ -155,12 +212,12 @@ async function main(): Promise<void> {
   console.log(
     `idle pass at ${FILES} files  p50 ${percentile(idle, 0.5).toFixed(0)} ms, greatest ${Math.max(...idle).toFixed(0)} ms`,
   );
-  for (const name of ['a', 'b', 'c']) await engine.close({ id: 'vol_bench', folder: join(root, name) });
+  for (const place of places) await engine.close(place);
 }
 
 try {
   await main();
 } finally {
-  removeWithMounts(root);
+  for (const folder of new Set([root, apart])) removeWithMounts(folder);
 }
 process.exit(0);

@@ -71,10 +71,22 @@ async function bundle(folder: string): Promise<void> {
       dir: folder,
       entryFileNames: '[name].js',
       chunkFileNames: 'chunks/[name]-[hash].js',
+      // One character outside of ASCII, and V8 keeps a whole file with two bytes for each of them.
+      minify: { compress: false, mangle: false, codegen: { removeWhitespace: false, asciiOnly: true } },
+      comments: false,
       // For this checkout: the package goes without.
       sourcemap: true,
     },
   });
+}
+
+/** What cannot be escaped is in the text of a tagged template. */
+function refuseWide(folder: string): void {
+  for (const file of filesOf(folder).filter((one) => one.endsWith('.js'))) {
+    const wide = /.{0,40}[^\0-\x7f]/.exec(readFileSync(file, 'utf8'))?.[0];
+    if (wide !== undefined)
+      throw new Error(`${relative(folder, file)}: not ASCII, write it as an escape: ${wide}`);
+  }
 }
 
 async function main(): Promise<void> {
@@ -84,6 +96,7 @@ async function main(): Promise<void> {
   mkdirSync(folder, { recursive: true });
   try {
     await bundle(folder);
+    refuseWide(folder);
     const names = readdirSync(folder);
     // Without it `bin/berth` runs the sources, so nothing starts from half a build.
     rmSync(MARK, { force: true });

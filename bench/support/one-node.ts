@@ -1,3 +1,4 @@
+import { totalmem } from 'node:os';
 import { DockerEngine } from '../../src/agent/engine/docker-engine.ts';
 import { startAgent } from '../../test/support/harness/agent-process.ts';
 import { startEngine } from '../../test/support/harness/engine.ts';
@@ -6,6 +7,8 @@ import { type ServerOptions, type ServerProcess, startServerProcess } from './se
 
 export const COMMAND = ['sleep', '3600'];
 const DEADLINE_MS = 180_000;
+/** As every container of Berth has them: a group of the kernel with a bound for memory takes longer to make. */
+const BOUNDS = { memoryBytes: Math.floor(totalmem() * 0.9), cpuWeight: 100 };
 
 /** One real engine, a control plane and its agent, an image that all of them know. */
 export interface OneNode {
@@ -16,7 +19,7 @@ export interface OneNode {
   readonly engine: DockerEngine;
   readonly server: ServerProcess;
   readonly agentPid: number;
-  /** Create and start through the engine alone, on a network as Berth's containers have one. */
+  /** Create and start through the engine alone, on a network and with bounds as Berth's containers have them. */
   runRaw(name: string): Promise<void>;
   removeRaw(): Promise<void>;
   running(deployment: string): Promise<number>;
@@ -79,6 +82,7 @@ export async function startOneNode(options: ServerOptions = {}): Promise<OneNode
         restart: { name: 'unless-stopped' },
         mounts: [],
         ports: [],
+        ...BOUNDS,
       });
       await engine.start(id);
     },

@@ -65,7 +65,7 @@ export interface SnapshotCopies {
   demote(): Promise<void>;
   /** Complete ones, oldest first. What a cut connection left half received is removed. */
   list(): Promise<readonly Copy[]>;
-  /** Undefined: nothing has been written since `last`. */
+  /** Undefined: nothing has been written since `last`. The other way round a copy may be empty. */
   take(epoch: number, last: CopyName | undefined): Promise<Copy | undefined>;
   /** From `parent`, which both sides have, or whole. The stream fails when it is not to be trusted. */
   send(

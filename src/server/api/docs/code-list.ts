@@ -37,7 +37,7 @@ ${area.codes.map((code) => row(site, code, shown.has(code)))}</ul>
 function searchForm(action: string, query: string): Html {
   return html`<form role="search" method="get" action="${action}">
 <label for="q">Find a code</label>
-<div class="search"><input id="q" name="q" type="search" value="${query}" maxlength="200" autocomplete="off" spellcheck="false" placeholder="secret path, 409, healthCheck.timeout …"><button type="submit">Search</button></div>
+<div class="search"><input id="q" name="q" type="search" value="${query}" maxlength="200" autocomplete="off" spellcheck="false" placeholder="secret path, 409, healthCheck.timeout &hellip;"><button type="submit">Search</button></div>
 </form>`;
 }
 
