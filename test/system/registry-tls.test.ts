@@ -32,7 +32,7 @@ afterEach(() => {
 afterAll(() => Promise.all([registry.stop(), tokens.stop(), plain.stop()]));
 
 /** Every name leads to loopback, so that names, certificates and ports are what the test is about. */
-function ask(text: string, options: Partial<DialerOptions> = {}): Promise<ImageOutcome> {
+async function ask(text: string, options: Partial<DialerOptions> = {}): Promise<ImageOutcome> {
   const dialer = createDialer({
     allowPrivate: [`registry.example.net:${registry.port}`, `auth.example.net:${tokens.port}`],
     ca: [certificate.cert],

@@ -7,7 +7,12 @@ import type { NodeRecord } from '../model/node.ts';
 import type { VolumeRecord } from '../model/volume.ts';
 import { type Announced, announcedBy, KNOWN_SOURCES } from './attachment-facts.ts';
 import type { DeploymentField } from './rule.ts';
-import { type DeploymentFacts, dependencyWarnings, deploymentFactsRejection } from './deployment-facts.ts';
+import {
+  type DeploymentFacts,
+  dependencyWarnings,
+  deploymentFactsRejection,
+  refersToRecords,
+} from './deployment-facts.ts';
 
 const SPEC = {
   kind: 'Deployment',
@@ -85,6 +90,8 @@ function factsOf({
 
 function refuse(spec: Partial<DeploymentSpec>, world: World = {}) {
   const rejection = deploymentFactsRejection({ ...SPEC, ...spec }, factsOf(world));
+  // Of a spec that says it refers to nothing, no rule is asked.
+  if (rejection) expect(refersToRecords({ ...SPEC, ...spec })).toBe(true);
   return rejection && [rejection.code, rejection.field];
 }
 
@@ -278,6 +285,7 @@ describe('dependencies', () => {
       ],
     );
     expect(dependencyWarnings(SPEC, facts)).toEqual([]);
+    expect(refersToRecords(SPEC)).toBe(false);
   });
 });
 
@@ -312,6 +320,7 @@ describe('networks and access', () => {
   ])('%j', (spec, world, expected) => {
     const facts = factsOf({ networks, deployments, ...world });
     const rejection = deploymentFactsRejection({ ...SPEC, ...spec }, facts);
+    if (rejection) expect(refersToRecords({ ...SPEC, ...spec })).toBe(true);
     expect(rejection && [rejection.code, rejection.field]).toEqual(expected);
   });
 

@@ -247,6 +247,12 @@ const ingressRule: FactRule = (spec, facts, judged) => {
   return undefined;
 };
 
+/** Whether any of the rules and warnings below has something to look at: most specs stand for themselves. */
+export function refersToRecords(spec: Workload): boolean {
+  const { volumes, nodeId, dependsOn, ingress, networks, access } = spec;
+  return (volumes ?? nodeId ?? dependsOn ?? ingress ?? networks ?? access) !== undefined;
+}
+
 /** In the order of the fields; the secrets' stateful rules stand before them, the registry's answer after them. */
 const FACT_RULES: readonly FactRule[] = [
   volumesRule,

@@ -10,7 +10,8 @@ export function countedWarnings(
   fallback: DefaultRequest,
   { resources }: Pick<DeploymentSpec, 'resources'>,
 ): readonly Warning[] {
-  const quota = tenant.get('quota', 'quota')?.record ?? {};
+  const quota = tenant.get('quota', 'quota')?.record;
+  if (quota === undefined) return [];
   const { cpu, memoryBytes, as } = countedResources(resources, fallback);
   const warnings: Warning[] = [];
   const add = (field: string, amount: string, how: string): void => {

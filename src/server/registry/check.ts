@@ -24,7 +24,8 @@ export interface ImageCheckRequest {
 }
 
 export interface ImageCheck {
-  check(request: ImageCheckRequest): Promise<ImageOutcome>;
+  /** At once where the answer is known. */
+  check(request: ImageCheckRequest): Promise<ImageOutcome> | ImageOutcome;
   signatures(
     request: Pick<ImageCheckRequest, 'tenantId' | 'reference'> & { readonly digest: string },
   ): Promise<SignatureOutcome>;
@@ -133,8 +134,8 @@ export function createImageCheck(options: ImageCheckOptions): ImageCheck {
         return { kind: 'unreadable', why: `${silentWhy} (${error.message})` };
       }
     },
-    async check(request) {
-      const key = JSON.stringify([request.tenantId, request.reference, request.platforms.toSorted()]);
+    check(request) {
+      const key = questionKey(request);
       const cached = request.again === true ? silent.get(silenceKey(request)) : cache.get(key);
       if (cached !== undefined) return cached;
       const flight = flights.get(key) ?? fly(key, request);
@@ -142,6 +143,13 @@ export function createImageCheck(options: ImageCheckOptions): ImageCheck {
       return flight;
     },
   };
+}
+
+/** Members of a reference hold no spaces: put together like this it is made faster than as JSON. */
+function questionKey({ tenantId, reference, platforms }: ImageCheckRequest): string {
+  const { registry, repository, tag = '', digest = '' } = reference;
+  const wanted = platforms.length === 0 ? '' : JSON.stringify(platforms.toSorted());
+  return `${tenantId} ${registry} ${repository} ${tag} ${digest} ${wanted}`;
 }
 
 function silenceKey({ tenantId, reference }: ImageCheckRequest): string {

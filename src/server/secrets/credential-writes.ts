@@ -288,10 +288,14 @@ export class CredentialWrites {
   }
 
   /** At the end of a request, however it ended: what it wrote and was not accepted is put aside, and the next one goes on. */
-  async finish(tenant: TenantStore, request: object): Promise<void> {
+  finish(tenant: TenantStore, request: object): Promise<void> | undefined {
     const state = this.#requests.get(request);
-    if (state === undefined) return;
+    if (state === undefined) return undefined;
     this.#requests.delete(request);
+    return this.#finish(tenant, state);
+  }
+
+  async #finish(tenant: TenantStore, state: Request): Promise<void> {
     try {
       for (const [text, { version }] of state.written) {
         const [namespace = '', label = ''] = text.split('/');

@@ -178,7 +178,8 @@ export async function commitAttempts<O extends Operation>(
   try {
     return await attemptAndCommit(admission, caller, attempt);
   } finally {
-    await admission.secrets.writes.finish(caller.tenant, caller);
+    const finished = admission.secrets.writes.finish(caller.tenant, caller);
+    if (finished) await finished;
   }
 }
 
@@ -208,7 +209,8 @@ async function attemptAndCommit<O extends Operation>(
     if (idempotency !== undefined)
       transaction.include(storeAnswer(admission, caller, idempotency, stored, answer).toCommit());
     const growth = admission.storageQuota?.growth(transaction.toCommit()) ?? [];
-    const crowded = await admission.storageQuota?.refusal(growth, caller);
+    const judged = admission.storageQuota?.refusal(growth, caller);
+    const crowded = judged instanceof Promise ? await judged : judged;
     if (crowded) return crowded;
     // Only once: what moved may be what it relied on, such as the shard of this process.
     const ended = tries === 0 ? result.lastly?.() : undefined;

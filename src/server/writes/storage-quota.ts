@@ -66,8 +66,12 @@ export class StorageQuota {
   }
 
   /** History last: room is made for it only when nothing else is in the way. */
-  async refusal(growth: readonly Growth[], actor: Actor): Promise<Rejection | undefined> {
-    if (growth.every((one) => this.#certainlyFits(one))) return this.#memoryRefusal(growth);
+  refusal(growth: readonly Growth[], actor: Actor): Promise<Rejection | undefined> | Rejection | undefined {
+    for (const one of growth) if (!this.#certainlyFits(one)) return this.#countedRefusal(growth, actor);
+    return this.#memoryRefusal(growth);
+  }
+
+  async #countedRefusal(growth: readonly Growth[], actor: Actor): Promise<Rejection | undefined> {
     const isHistory = ({ kind }: Growth): boolean => kind === 'archives';
     for (const one of growth.filter((each) => !isHistory(each))) {
       const refused = await this.#quotaRefusal(one, actor);

@@ -30,14 +30,16 @@ export async function createDeployment(
   );
   if (isRejection(admitted)) return admitted;
   const name = admitted.draft.name ?? '';
-  return commitAttempts(admission, caller, async () => {
-    const existing = existingRejection(caller, name);
-    if (existing) return existing;
-    return attemptDeploymentWrite(admission, caller, {
-      admitted: { ...admitted, isAnnounced: announcedBy(alongside, dryRun) },
-      change: 'created',
-      dryRun,
-      ...(plan !== undefined && { plan }),
-    });
-  });
+  return commitAttempts(
+    admission,
+    caller,
+    () =>
+      existingRejection(caller, name) ??
+      attemptDeploymentWrite(admission, caller, {
+        admitted: { ...admitted, isAnnounced: announcedBy(alongside, dryRun) },
+        change: 'created',
+        dryRun,
+        ...(plan !== undefined && { plan }),
+      }),
+  );
 }

@@ -1,12 +1,38 @@
+import type { Warning } from '../../../core/model/announcement.ts';
+import type { DeploymentSpec } from '../../../core/model/deployment.ts';
 import { nodeName } from '../../../core/model/ids.ts';
 import { type DeploymentName, isOfDeployment, type OwnerName } from '../../../core/model/owner.ts';
-import type { Announced } from '../../../core/rules/attachment-facts.ts';
-import type { DeploymentFacts } from '../../../core/rules/deployment-facts.ts';
+import type { Rejection } from '../../../core/rejections/rejection.ts';
+import { type Announced, attachmentWarnings } from '../../../core/rules/attachment-facts.ts';
+import {
+  type DeploymentFacts,
+  dependencyWarnings,
+  deploymentFactsRejection,
+  refersToRecords,
+} from '../../../core/rules/deployment-facts.ts';
 import { ingressHolder } from '../../placement/ingress-claims.ts';
 import { otherWriter } from '../../placement/volume-claims.ts';
 import { residencyConflict } from '../../placement/volume-residency.ts';
 import { idOf } from '../../store/record-ids.ts';
 import type { Admission, Caller } from '../admission.ts';
+import type { AdmittedDraft } from './deployment-draft.ts';
+
+/** What the rules of facts have against it, as the tenant's records are now. */
+export function storedRejection(
+  admission: Admission,
+  caller: Caller,
+  spec: DeploymentSpec,
+  { judged, isAnnounced }: Pick<AdmittedDraft, 'judged' | 'isAnnounced'>,
+): Rejection | undefined {
+  if (!refersToRecords(spec)) return undefined;
+  return deploymentFactsRejection(spec, deploymentFacts(admission, caller, spec.name, isAnnounced), judged);
+}
+
+export function storedWarnings(admission: Admission, caller: Caller, spec: DeploymentSpec): Warning[] {
+  if (!refersToRecords(spec)) return [];
+  const facts = deploymentFacts(admission, caller, spec.name);
+  return [...dependencyWarnings(spec, facts), ...attachmentWarnings(spec, facts)];
+}
 
 export function deploymentFacts(
   { clusters }: Pick<Admission, 'clusters'>,

@@ -13,8 +13,7 @@ import { carryRotation } from '../../../core/secrets/rotation.ts';
 import { received } from '../../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../../core/rejections/reject.ts';
 import type { Rejection } from '../../../core/rejections/rejection.ts';
-import { attachmentWarnings, withoutUnknown } from '../../../core/rules/attachment-facts.ts';
-import { dependencyWarnings, deploymentFactsRejection } from '../../../core/rules/deployment-facts.ts';
+import { withoutUnknown } from '../../../core/rules/attachment-facts.ts';
 import { isJudged } from '../../../core/rules/rule.ts';
 import { checkNothingPersists } from '../../../core/rules/secrets/persist-guard.ts';
 import {
@@ -39,7 +38,7 @@ import type { Transaction } from '../../store/transaction.ts';
 import { acceptedOf, type Accepted, type Admission, type Attempt, type Caller } from '../admission.ts';
 import { guardPlan, planId, planRejection } from '../plan-guard.ts';
 import type { AdmittedDraft } from './deployment-draft.ts';
-import { deploymentFacts } from './deployment-stored.ts';
+import { deploymentFacts, storedRejection, storedWarnings } from './deployment-stored.ts';
 import { storedDeploymentView } from '../../reads/deployment.ts';
 import { addSupersededCanary, canaryWarnings } from './canary-stored.ts';
 import { digestAlterations, identityOf, imageAnswer, seenAfter } from '../images/image-answer.ts';
@@ -76,10 +75,8 @@ export interface DeploymentWrite {
 }
 
 function warnings(admission: Admission, caller: Caller, spec: DeploymentSpec): Warning[] {
-  const facts = deploymentFacts(admission, caller, spec.name);
   return [
-    ...dependencyWarnings(spec, facts),
-    ...attachmentWarnings(spec, facts),
+    ...storedWarnings(admission, caller, spec),
     ...residencyWarnings(admission, caller, spec),
     ...volumeWarnings(caller.tenant, admission.residency, spec),
     ...countedWarnings(caller.tenant, admission.clusters.defaultRequest, spec),
@@ -168,29 +165,33 @@ export interface SpecTerms {
 export async function admitSpec(
   admission: Admission,
   caller: Caller,
-  { draft, alterations, judged, isAnnounced }: AdmittedDraft,
+  admitted: AdmittedDraft,
   previous: Pick<DeploymentRecord, 'spec' | 'imageDigest' | 'seenImages'> | undefined,
   terms: SpecTerms = {},
 ): Promise<AdmittedSpec | Rejection> {
+  const { draft, alterations, judged } = admitted;
   const before = previous?.spec;
   const { tenant } = caller;
   const spec = specOfDraft(draft);
-  const known = isJudged(judged, SECRET_FIELDS)
-    ? await knownKeys(admission.secrets, tenant, spec)
-    : undefined;
+  // Only what takes long is waited for: each wait lets other requests in between, whose records replace this one's in the caches.
+  const asked = isJudged(judged, SECRET_FIELDS) ? knownKeys(admission.secrets, tenant, spec) : undefined;
+  const known = asked instanceof Promise ? await asked : asked;
+  const secret = known && secretRejection(admission.secrets, tenant, draft, spec, before, known);
   const stateful =
-    (known && (await secretRejection(admission.secrets, tenant, draft, spec, before, known))) ??
+    (secret && (await secret)) ??
     (known && rotatingCollision(tenant, draft, spec, known)) ??
-    deploymentFactsRejection(spec, deploymentFacts(admission, caller, spec.name, isAnnounced), judged);
+    storedRejection(admission, caller, spec, admitted);
   if (stateful) return asSent(stateful, alterations);
-  const image = await imageAnswer(admission, caller, spec.image, {
+  const answered = imageAnswer(admission, caller, spec.image, {
     ...(previous && { before: { ...previous, image: previous.spec.image } }),
     sent: terms.imageSent ?? isJudged(judged, ['image']),
     stops: spec.replicas === 0,
     ...(terms.wantedDigest === undefined ? {} : { wanted: terms.wantedDigest }),
   });
+  const image = answered instanceof Promise ? await answered : answered;
   if (isRejection(image)) return image;
-  const material = await planMaterial(admission.secrets, caller, draft, spec, terms);
+  const planned = planMaterial(admission.secrets, caller, draft, spec, terms);
+  const material = planned instanceof Promise ? await planned : planned;
   if (isRejection(material)) return material;
   const guard = checkNothingPersists(spec.secrets);
   if (guard) return guard;
@@ -213,9 +214,11 @@ export async function completeWrite(
   transaction: Transaction,
 ): Promise<Rejection | undefined> {
   guardDependencies(caller, spec, before, transaction);
-  const split = await claimLabels(admission.secrets, caller.tenant, spec, transaction, known);
+  const claimed = claimLabels(admission.secrets, caller.tenant, spec, transaction, known);
+  const split = claimed && (await claimed);
   if (split) return split;
-  const failed = await material.apply();
+  const applied = material.apply();
+  const failed = applied && (await applied);
   if (failed) return failed;
   material.include(transaction);
   return undefined;
@@ -286,11 +289,7 @@ export async function attemptDeploymentWrite(
   }
 
   // The registry and the secrets store were asked meanwhile: what the guards below hold must still be what the rules saw.
-  const moved = deploymentFactsRejection(
-    spec,
-    deploymentFacts(admission, caller, spec.name, admitted.isAnnounced),
-    admitted.judged,
-  );
+  const moved = storedRejection(admission, caller, spec, admitted);
   if (moved) return moved;
   const transaction = writeTransaction(admission, caller, record, previous, change, said);
   claimVolumes(tenant, spec.name, { before, after: spec }, transaction);

@@ -1,6 +1,10 @@
 import type { Alteration, Warning } from '../../../core/model/announcement.ts';
 import type { DeploymentRecord, Workload, SeenImage } from '../../../core/model/deployment.ts';
-import { parseImageReference, pinnedImage } from '../../../core/model/image-reference.ts';
+import {
+  type ImageReference,
+  parseImageReference,
+  pinnedImage,
+} from '../../../core/model/image-reference.ts';
 import { pinOf, type Pinned, runIdentity } from '../../../core/model/spec-snapshot.ts';
 import { received } from '../../../core/rejections/redaction.ts';
 import { reject } from '../../../core/rejections/reject.ts';
@@ -30,14 +34,14 @@ export interface ImageAnswer extends Pinned {
  * Which bytes the image stands for, from the registry. The three other outcomes are: confirmed missing, credential
  * store away, merely unreachable.
  */
-export async function imageAnswer(
+export function imageAnswer(
   admission: Admission,
   caller: Caller,
   image: string,
-  { before, sent, wanted, stops }: ImageTerms,
-): Promise<ImageAnswer | Rejection> {
+  terms: ImageTerms,
+): Promise<ImageAnswer | Rejection> | ImageAnswer | Rejection {
+  const { before, sent, wanted, stops } = terms;
   const isSame = before?.image === image;
-  const kept: ImageAnswer = { ...pinOf(before?.imageDigest), warnings: [] };
   const parsed = parseImageReference(image);
   if (!parsed.ok) throw new Error('the image rule has already established that the reference can be parsed');
   const { digest } = parsed.reference;
@@ -48,8 +52,9 @@ export async function imageAnswer(
     wanted === undefined
       ? (!sent && isPinned) || (digest !== undefined && !demanded)
       : wanted === before?.imageDigest;
-  if (isSame && isSettled) return kept;
-  const outcome = await admission.imageCheck.check({
+  if (isSame && isSettled) return keptImage(before);
+  const asked = { image, reference: parsed.reference, demanded, terms };
+  const outcome = admission.imageCheck.check({
     tenantId: caller.tenant.tenantId,
     reference:
       digest === undefined && wanted !== undefined
@@ -58,16 +63,42 @@ export async function imageAnswer(
     platforms: platformsOf(caller.tenant),
     again: isSame,
   });
+  return outcome instanceof Promise
+    ? outcome.then((later) => judgedOutcome(admission, caller, asked, later))
+    : judgedOutcome(admission, caller, asked, outcome);
+}
+
+interface AskedImage {
+  readonly image: string;
+  readonly reference: ImageReference;
+  /** A policy of the tenant asks for signatures. */
+  readonly demanded: boolean;
+  readonly terms: ImageTerms;
+}
+
+function judgedOutcome(
+  admission: Admission,
+  caller: Caller,
+  asked: AskedImage,
+  outcome: ImageOutcome,
+): Promise<ImageAnswer | Rejection> | ImageAnswer | Rejection {
+  const { image, demanded, terms } = asked;
+  const { before, wanted } = terms;
   if (outcome.kind === 'found') {
-    const refused = await signatureRejection(admission, caller, image, parsed.reference, outcome.digest);
-    if (refused) return refused;
-    const moved = wanted === undefined ? movedWarnings(image, outcome.digest, before?.seenImages) : [];
-    return { imageDigest: outcome.digest, warnings: moved };
+    const { digest } = outcome;
+    const moved = wanted === undefined ? movedWarnings(image, digest, before?.seenImages) : [];
+    const answer = { imageDigest: digest, warnings: moved };
+    const signed = signatureRejection(admission, caller, image, asked.reference, digest);
+    return signed === undefined ? answer : signed.then((refused) => refused ?? answer);
   }
   if (demanded && outcome.kind === 'unreachable') return unverifiable(image, outcome.why);
   // An unchanged image was checked when it was written; it stays what it was seen to be.
-  if (isSame && wanted === undefined && !demanded) return kept;
+  if (before?.image === image && wanted === undefined && !demanded) return keptImage(before);
   return notSeen(image, outcome, wanted);
+}
+
+function keptImage(before: ImageTerms['before']): ImageAnswer {
+  return { ...pinOf(before?.imageDigest), warnings: [] };
 }
 
 type Nodes = ReturnType<typeof nodesOf>;

@@ -22,16 +22,28 @@ export function unverifiable(image: string, why: string): Rejection {
   };
 }
 
-/** Every demand has to be met by a signature of these very bytes. */
-export async function signatureRejection(
+/** Every demand has to be met by a signature of these very bytes; undefined at once: there is none. */
+export function signatureRejection(
   admission: Admission,
   { tenant }: Caller,
   image: string,
   reference: ImageReference,
   digest: string,
-): Promise<Rejection | undefined> {
+): Promise<Rejection | undefined> | undefined {
   const demands = demandsOf(tenant, reference);
-  if (demands.length === 0) return undefined;
+  return demands.length === 0
+    ? undefined
+    : demandsRejection(admission, { tenant }, image, reference, digest, demands);
+}
+
+async function demandsRejection(
+  admission: Admission,
+  { tenant }: Pick<Caller, 'tenant'>,
+  image: string,
+  reference: ImageReference,
+  digest: string,
+  demands: readonly SignatureDemand[],
+): Promise<Rejection | undefined> {
   const outcome = await admission.imageCheck.signatures({ tenantId: tenant.tenantId, reference, digest });
   if (outcome.kind === 'unreadable') return unverifiable(image, outcome.why);
   for (const demand of demands) {

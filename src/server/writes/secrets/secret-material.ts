@@ -69,7 +69,7 @@ function roleRejection(
 export interface PlannedMaterial {
   readonly alterations: readonly Alteration[];
   /** Once nothing refuses the request any more: our own store shares its commit, a remote one is written here. */
-  readonly apply: () => Promise<Rejection | undefined>;
+  readonly apply: () => Promise<Rejection | undefined> | undefined;
   readonly include: (transaction: Transaction) => void;
 }
 
@@ -105,15 +105,15 @@ export function plannedMaterial(
   alterations: readonly Alteration[] = [],
 ): PlannedMaterial & { readonly version: (path: SecretPath) => number } {
   let planned: PlannedWrites | undefined;
+  const apply = async (): Promise<Rejection | undefined> => {
+    const outcome = await secrets.writes.plan(caller.tenant, caller, writes);
+    if ('ok' in outcome) return writeRefusalRejection(outcome, 'secrets');
+    planned = outcome;
+    return undefined;
+  };
   return {
     alterations,
-    apply: async () => {
-      if (writes.length === 0) return undefined;
-      const outcome = await secrets.writes.plan(caller.tenant, caller, writes);
-      if ('ok' in outcome) return writeRefusalRejection(outcome, 'secrets');
-      planned = outcome;
-      return undefined;
-    },
+    apply: () => (writes.length === 0 ? undefined : apply()),
     include: (transaction) => planned?.include(transaction),
     version: (path) => planned?.versions.get(secretPathText(path)) ?? 0,
   };
@@ -209,18 +209,29 @@ interface Planned {
 }
 
 /** Of a workload that sends none. */
-const NO_MATERIAL: PlannedMaterial = { alterations: [], apply: async () => undefined, include: () => {} };
+const NO_MATERIAL: PlannedMaterial = { alterations: [], apply: () => undefined, include: () => {} };
 
 /** What the write of a workload will put into the secrets store, and how that is announced. Nothing is written yet. */
-export async function planMaterial(
+export function planMaterial(
   secrets: SecretAdmission,
   caller: MaterialCaller,
   draft: Pick<DeploymentDraft, 'secrets'>,
   workload: Workload,
   /** A canary runs beside what is stored under its name; anything else replaces it. */
   { beside = false }: { readonly beside?: boolean } = {},
+): Promise<PlannedMaterial | Rejection> | PlannedMaterial {
+  return draft.secrets === undefined || draft.secrets.length === 0
+    ? NO_MATERIAL
+    : sentMaterial(secrets, caller, draft, workload, beside);
+}
+
+async function sentMaterial(
+  secrets: SecretAdmission,
+  caller: MaterialCaller,
+  draft: Pick<DeploymentDraft, 'secrets'>,
+  workload: Workload,
+  beside: boolean,
 ): Promise<PlannedMaterial | Rejection> {
-  if ((draft.secrets ?? []).length === 0) return NO_MATERIAL;
   const { tenant } = caller;
   const planned = new Map<string, Planned>();
   const alterations: Alteration[] = [];

@@ -44,12 +44,19 @@ export interface KnownDocuments {
 const NO_DOCUMENTS: KnownDocuments = { keys: new Map(), labels: new Map(), isComplete: true };
 
 /** Keys that the stored documents hold. A store that is away knows none: the delivery compares again and fails closed. */
-export async function knownKeys(
+export function knownKeys(
+  secrets: SecretAdmission,
+  tenant: TenantStore,
+  spec: Referring,
+): Promise<KnownDocuments> | KnownDocuments {
+  return spec.secrets.length === 0 ? NO_DOCUMENTS : askedKeys(secrets, tenant, spec);
+}
+
+async function askedKeys(
   { store, supposed }: SecretAdmission,
   tenant: TenantStore,
   spec: Referring,
 ): Promise<KnownDocuments> {
-  if (spec.secrets.length === 0) return NO_DOCUMENTS;
   const asked = new Map(paths(spec).map((path) => [secretPathText(path), path]));
   const labels = new Map(paths(spec).map(({ label }) => [label, labelRevision(tenant, label)]));
   const found = await sideBySide(store, asked, (path) => store.metadata(tenant.tenantId, path));
@@ -105,16 +112,27 @@ export function supposeDocuments(
   for (const [path, keys] of keysAfter(draft, known?.keys ?? new Map())) supposed?.set(path, [...keys]);
 }
 
-/** The rules of a deployment's secrets that need stored state. */
-export async function secretRejection(
+/** The rules of a deployment's secrets that need stored state. Nothing at once where there are no secrets: most workloads wait for nobody. */
+export function secretRejection(
   secrets: SecretAdmission,
   tenant: TenantStore,
   draft: DeploymentDraft,
   spec: Workload,
   previous: Workload | undefined,
   known?: KnownDocuments,
-): Promise<Rejection | undefined> {
+): Promise<Rejection | undefined> | undefined {
   if (spec.secrets.length === 0 && (previous?.secrets.length ?? 0) === 0) return undefined;
+  return judgedSecrets(secrets, tenant, draft, spec, previous, known);
+}
+
+async function judgedSecrets(
+  secrets: SecretAdmission,
+  tenant: TenantStore,
+  draft: DeploymentDraft,
+  spec: Workload,
+  previous: Workload | undefined,
+  known: KnownDocuments | undefined,
+): Promise<Rejection | undefined> {
   const volumeTypeOf = new Map<string, VolumeType>();
   for (const { volumeId } of spec.volumes ?? []) {
     const type = tenant.get('volumes', idOf('volumes', volumeId))?.record.type;
@@ -192,14 +210,24 @@ export async function expectSigningKey(
  * One label, one namespace in a tenant: held by a record of its own, so that two parallel writes cannot both be right.
  * The rule is re-checked in the same moment the record is read, since the registry may have taken seconds to answer.
  */
-export async function claimLabels(
+export function claimLabels(
   secrets: SecretAdmission,
   tenant: TenantStore,
   spec: Workload,
   transaction: Transaction,
   known?: KnownDocuments,
-): Promise<Rejection | undefined> {
+): Promise<Rejection | undefined> | undefined {
   if (spec.secrets.length === 0 && spec.ingress === undefined) return undefined;
+  return claimed(secrets, tenant, spec, transaction, known);
+}
+
+async function claimed(
+  secrets: SecretAdmission,
+  tenant: TenantStore,
+  spec: Workload,
+  transaction: Transaction,
+  known: KnownDocuments | undefined,
+): Promise<Rejection | undefined> {
   const claims = new Map(paths(spec).map(({ label, namespace }) => [label, namespace]));
   const labels = [...new Set([...claims.keys(), ...certificateLabels(spec)])];
   const moved = await awaitDeletions(tenant, labels);
