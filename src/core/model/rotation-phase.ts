@@ -16,7 +16,8 @@ export function stepOf(pin: RotatedVersions | undefined): 'staged' | 'promoted' 
 
 /** The next phase of what a deployment takes part in. */
 export function nextRotationPhase(state: RotationState | undefined): (typeof ROTATION_ORDER)[number] {
-  const steps = new Set(Object.values(state?.secrets ?? {}).map(stepOf));
+  if (state?.secrets === undefined) return 'stage';
+  const steps = new Set(Object.values(state.secrets).map(stepOf));
   if (steps.has('staged')) return 'promote';
   return steps.has('promoted') ? 'retire' : 'stage';
 }

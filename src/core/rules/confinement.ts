@@ -15,8 +15,10 @@ export function userRule({ draft: { user } }: DeploymentInput): Rejection | unde
 }
 
 export function capabilitiesRule({ draft }: DeploymentInput): Rejection | undefined {
+  const drop = draft.capabilities?.drop;
+  if (drop === undefined) return undefined;
   const seen = new Set<string>();
-  for (const [index, sent] of (draft.capabilities?.drop ?? []).entries()) {
+  for (const [index, sent] of drop.entries()) {
     const field = `capabilities.drop[${index}]`;
     const name = capabilityName(sent);
     if (name === undefined) {

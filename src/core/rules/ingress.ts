@@ -134,6 +134,7 @@ const ENTRY_RULES: readonly EntryRule[] = [wordsRule, hostRule, listenRule, port
 
 /** Twice the same way in, or two routers of one name. */
 function repeated(entries: readonly Entry[]): Rejection | undefined {
+  if (entries.length < 2) return undefined;
   const seen = new Set<string>();
   for (const [index, entry] of entries.entries()) {
     const field = `ingress[${index}].${entry.listen === undefined ? 'host' : 'listen'}`;

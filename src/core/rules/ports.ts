@@ -8,8 +8,9 @@ export function isPort(port: number | undefined): port is number {
 }
 
 export function portsRule({ draft }: DeploymentInput): Rejection | undefined {
+  if (draft.ports === undefined) return undefined;
   const hosts = new Set<number>();
-  for (const [index, { container, host }] of (draft.ports ?? []).entries()) {
+  for (const [index, { container, host }] of draft.ports.entries()) {
     if (!isPort(container)) {
       return invalid(
         'ports_invalid',

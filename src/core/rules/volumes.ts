@@ -113,8 +113,9 @@ function readMount(index: number, mount: unknown): Pick<VolumeMount, 'volumeId' 
 }
 
 export function volumeMountsRule({ draft, limits }: DeploymentInput): Rejection | undefined {
-  const mounts = draft.volumes ?? [];
-  if (mounts.length > 0 && !limits.volumesEnabled) {
+  const { volumes: mounts = [] } = draft;
+  if (mounts.length === 0) return undefined;
+  if (!limits.volumesEnabled) {
     return reject('volume_binding_unavailable', {
       field: 'volumes',
       received: received(mounts),

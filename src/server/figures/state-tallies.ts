@@ -192,10 +192,13 @@ export class StateTallies {
   }
 
   #size({ kind, before, after }: ViewChange): void {
-    const size = this.#sizes.get(kind) ?? { records: 0, bytes: 0 };
+    let size = this.#sizes.get(kind);
+    if (size === undefined) {
+      size = { records: 0, bytes: 0 };
+      this.#sizes.set(kind, size);
+    }
     size.records += (after === undefined ? 0 : 1) - (before === undefined ? 0 : 1);
     size.bytes += (after?.bytes ?? 0) - (before?.bytes ?? 0);
-    this.#sizes.set(kind, size);
   }
 
   #move(tally: TenantTally, of: Tallied, was: string | undefined, is: string | undefined): void {

@@ -68,10 +68,10 @@ export class DeploymentPlacer implements Placer {
   }
 
   place(): Placed | PlacementRefusal {
+    if (!this.#cluster.hasNodes) return (noNodes ??= refusalOf(explain(this.#cluster, this.#request)));
     const id = this.#options.nextId();
     const chosen = this.#cluster.place(id, this.#request);
     if (chosen !== undefined) return { ok: true, id, nodeId: chosen.node };
-    if (!this.#cluster.hasNodes) return (noNodes ??= refusalOf(explain(this.#cluster, this.#request)));
     return this.#options.knownRefusal ?? refusalOf(explain(this.#cluster, this.#request));
   }
 

@@ -64,7 +64,12 @@ export class TenantClusters {
 
   /** The scheduler bound to one deployment's spec. */
   placer(tenantId: TenantId, spec: Workload, options: PlacerOptions): DeploymentPlacer {
-    return new DeploymentPlacer(this.of(tenantId), this.request(tenantId, spec), options);
+    const { cluster, tenant } = this.#held(tenantId);
+    // Of nodes that are not there nothing is worked out for a request, nor is it asked for again before there is one.
+    const request = cluster.hasNodes
+      ? this.request(tenantId, spec, tenant)
+      : requestFor(tenant, spec, this.defaultRequest);
+    return new DeploymentPlacer(cluster, request, options);
   }
 
   /** `tenant`: as its records are supposed to be. */

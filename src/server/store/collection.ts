@@ -78,7 +78,8 @@ export class Collection<T> {
   }
 
   #note(stored: Stored<T> | undefined, before: Stored<T> | undefined): void {
-    const [was, is] = [before, stored].map((one) => one && this.otherId?.(one.record));
+    const was = before && this.otherId?.(before.record);
+    const is = stored && this.otherId?.(stored.record);
     if (was === is) return;
     if (was !== undefined) this.#idOfOther?.delete(was);
     if (stored !== undefined && is !== undefined) (this.#idOfOther ??= new Map()).set(is, stored.id);

@@ -1,6 +1,7 @@
 import { isRecord, parsedRecord } from '../../core/model/values.ts';
 import { type TenantId, tenantId } from '../../core/model/ids.ts';
 import { QUOTA_KINDS, type QuotaKind, type Stock } from '../../core/model/quota.ts';
+import type { Stored } from './collection.ts';
 import { standsForRows } from './deployment-rows.ts';
 import { coldKey, isHot, kindOfKey, tenantOfKey } from './keys.ts';
 import type { Commit } from './kv.ts';
@@ -61,6 +62,7 @@ const RECOUNT_MS = 2_000;
 /** Other control planes write too: their part is known after this long. */
 const TRUSTED_MS = 600_000;
 const NONE: Stock = { records: 0, bytes: 0 };
+const NO_KINDS: readonly (keyof TenantRecords)[] = [];
 
 /** What each tenant has stored, by the kinds that quotas name. */
 export class StoreUsage {
@@ -91,10 +93,11 @@ export class StoreUsage {
   }
 
   #sum(tenantId: TenantId, kind: QuotaKind, stored: Stock): Stock {
-    const { hot, alsoBytesOf = [] } = COUNTED[kind];
+    const { hot, alsoBytesOf = NO_KINDS } = COUNTED[kind];
     const { view } = this.#store;
     const held = hot === undefined ? NONE : view.stock(tenantId, hot);
-    const also = alsoBytesOf.reduce((sum, other) => sum + view.stock(tenantId, other).bytes, 0);
+    let also = 0;
+    for (const other of alsoBytesOf) also += view.stock(tenantId, other).bytes;
     const derived = kind === 'archives' ? view.derived(tenantId) : NONE;
     return {
       records: hot === undefined ? stored.records + derived.records : held.records,
@@ -131,22 +134,22 @@ export class StoreUsage {
     const add = (key: string, value: string | undefined, record?: object): void => {
       const counted = KIND_OF.get(kindOfKey(key));
       if (counted === undefined) return;
-      const before = this.#heldBytes(key);
       const tenantId = tenantOfKey(key) ?? tenantNamed(value);
       if (tenantId === undefined) return;
+      const held = this.#store.view.stored(key);
       const size = value === undefined ? 0 : Buffer.byteLength(value);
-      const bytes = size - (before ?? 0);
-      const records = (value === undefined ? 0 : 1) - (before === undefined ? 0 : 1);
+      const bytes = size - (held?.bytes ?? 0);
+      const records = (value === undefined ? 0 : 1) - (held?.bytes === undefined ? 0 : 1);
       const growth = growthOf(tenantId, counted.kind);
       if (counted.counts) growth.records += records;
       growth.bytes += bytes;
       if (isHot(key)) growth.heldBytes += bytes;
       if (counted.kind !== 'deployments' || !counted.counts) return;
-      const was = this.#derivedBytes(key);
+      const was = derivedBytes(held);
       const is = standsForRows(record) ? size : undefined;
       if (was === undefined && is === undefined) return;
       // An order for instances makes no version longer.
-      if (is !== undefined && this.#isSameVersion(key, record)) return;
+      if (is !== undefined && isSameVersion(held, record)) return;
       const history = growthOf(tenantId, 'archives');
       const moved = {
         records: (is === undefined ? 0 : 1) - (was === undefined ? 0 : 1),
@@ -175,23 +178,6 @@ export class StoreUsage {
     };
   }
 
-  #heldBytes(key: string): number | undefined {
-    return this.#store.view.stored(key)?.bytes;
-  }
-
-  /** Of the record under a key of deployments, if it stands for a version. */
-  #derivedBytes(key: string): number | undefined {
-    const stored = this.#store.view.stored(key);
-    return stored !== undefined && standsForRows(stored.record) ? (stored.bytes ?? 0) : undefined;
-  }
-
-  /** It stands for the version that the record before it stood for. */
-  #isSameVersion(key: string, record: object | undefined): boolean {
-    const before = this.#store.view.stored(key)?.record;
-    if (!isRecord(before) || !isRecord(record) || !standsForRows(before)) return false;
-    return before['version'] === record['version'];
-  }
-
   /** After a commit of this process. */
   committed(growth: readonly Growth[]): void {
     for (const { tenantId, kind, records, bytes, heldBytes, derived } of growth) {
@@ -204,6 +190,18 @@ export class StoreUsage {
       };
     }
   }
+}
+
+/** Of the record under a key of deployments, if it stands for a version. */
+function derivedBytes(stored: Stored<unknown> | undefined): number | undefined {
+  return stored !== undefined && standsForRows(stored.record) ? (stored.bytes ?? 0) : undefined;
+}
+
+/** It stands for the version that the record before it stood for. */
+function isSameVersion(stored: Stored<unknown> | undefined, record: object | undefined): boolean {
+  const before = stored?.record;
+  if (!isRecord(before) || !isRecord(record) || !standsForRows(before)) return false;
+  return before['version'] === record['version'];
 }
 
 /** Tokens are stored platform-wide and say whose they are. */

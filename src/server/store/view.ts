@@ -234,14 +234,14 @@ export class StoreView {
     if (isSetBack && key.kind === 'specs' && this.#isDerived(key, entry.modRevision)) return;
     const after = this.#stored(key, entry, strings);
     const deployments = deploymentsOf(key);
-    if (deployments !== undefined) this.#leave(deployments, key.id);
+    if (deployments !== undefined && before !== undefined) this.#leave(deployments, key.id);
     collection.set(after, before?.bytes);
     const derived = deployments && this.#derive(deployments, key.id);
     if (key.tenantId === undefined && OF_TENANTS.has(key.kind)) {
       this.#count(key.kind, before, -1);
       this.#count(key.kind, after, 1);
     }
-    this.#emit({ ...key, ...(before === undefined ? {} : { before }), after });
+    this.#emit(before === undefined ? { ...key, after } : { ...key, before, after });
     if (derived) this.#emit(derived);
   }
 

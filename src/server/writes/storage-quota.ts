@@ -93,7 +93,7 @@ export class StorageQuota {
 
   limit(tenantId: TenantId, kind: QuotaKind): Stock {
     const { store, defaults } = this.#options;
-    return stockLimit(store.forTenant(tenantId).get('quota', 'quota')?.record, defaults, kind);
+    return stockLimit(store.view.tenant(tenantId, 'quota').get('quota')?.record, defaults, kind);
   }
 
   /** What a tenant has of every kind, and what it may have. */
@@ -129,7 +129,8 @@ export class StorageQuota {
     const used = this.#usage.known(growth.tenantId, growth.kind);
     if (used === undefined) return false;
     const limit = this.limit(growth.tenantId, growth.kind);
-    return !QUOTA_MEASURES.some((measure) => isOver(growth, used, limit, measure));
+    for (const measure of QUOTA_MEASURES) if (isOver(growth, used, limit, measure)) return false;
+    return true;
   }
 
   async #quotaRefusal(growth: Growth, actor: Actor): Promise<Rejection | undefined> {
@@ -165,8 +166,7 @@ export class StorageQuota {
 
   #memoryRefusal(growth: readonly Growth[]): Rejection | undefined {
     const { brake, store } = this.#options;
-    const added = growth.filter(({ records, heldBytes }) => heldBytes > (records > 0 ? 0 : SMALL_BYTES));
-    const [first] = added;
+    const first = growth.find(({ records, heldBytes }) => heldBytes > (records > 0 ? 0 : SMALL_BYTES));
     if (brake === undefined || first === undefined) return undefined;
     const pressure = brake.pressure();
     if (pressure === 'none' || (pressure === 'tight' && !holdsMost(store, first.tenantId))) return undefined;

@@ -17,7 +17,7 @@ import { canaryAbortedEvent, instanceEvent, type PlannedEvent, transitionEvent }
 import { isComplete, judgeProgress } from './progress.ts';
 import { withHealth } from './health-memory.ts';
 import { healthEvent, type HealthRestart, planHealth, withRestart } from './health-restart.ts';
-import { type Groups, groupByStanding } from './rollout.ts';
+import { type Groups, groupByStanding, NO_GROUPS } from './rollout.ts';
 import { isStuck, misplacedDigest, misplacedStates } from './misplaced.ts';
 import { advanceRollout, carryRollout, rollbackTarget } from './rollout-record.ts';
 import { planStatus } from './status.ts';
@@ -123,7 +123,6 @@ function planAll(input: PlanInput): InstancePlan {
   const { instances, observationOf, nowMs, deployment } = input;
   const remembered = updateInstanceMemory(input.memory, instances, observationOf, nowMs, BATCH.transitions);
   const rollout = deployment && carryRollout(deployment, input.rollout);
-  // Most often a new one, planned while its request waits.
   if (instances.length === 0 && deployment !== undefined && rollout !== undefined)
     return withCanary(input, planWanted(input, deployment, rollout, groupByStanding([]), remembered), []);
   const stateIn = (wanted: DeploymentRecord | undefined, complete: boolean) => (record: InstanceRecord) =>
@@ -266,23 +265,23 @@ function planWanted(
     misplaced: misplacedDigest(misplaced),
   });
   const next = afterChanges(groups, changes, deployment);
-  const instances = withHealth(
-    remembered.instances,
-    Object.values(groups).flat(),
-    input.memory === undefined,
-    nowMs,
-  );
+  // Most plans are of a deployment that has no instances yet, and made while its request waits.
+  const isEmpty = groups === NO_GROUPS;
+  const instances = isEmpty
+    ? remembered.instances
+    : withHealth(remembered.instances, Object.values(groups).flat(), input.memory === undefined, nowMs);
   const isBusy = changes.create.length + changes.stop.length > 0;
-  const health = isBusy
-    ? {}
-    : planHealth({
-        spec,
-        groups,
-        progressing: rollout.state === 'progressing',
-        memoryOf: (id) => instances.get(id)?.health,
-        placer: input.placer,
-        nowMs,
-      });
+  const health =
+    isBusy || isEmpty
+      ? {}
+      : planHealth({
+          spec,
+          groups,
+          progressing: rollout.state === 'progressing',
+          memoryOf: (id) => instances.get(id)?.health,
+          placer: input.placer,
+          nowMs,
+        });
   const status = {
     specHash: deployment.specHash,
     ...planStatus({

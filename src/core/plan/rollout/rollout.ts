@@ -34,7 +34,8 @@ export function isExclusiveOnNode(spec: Pick<DeploymentSpec, 'name' | 'ports' | 
 
 export type Groups = Readonly<Record<InstanceStanding, readonly InstanceState[]>>;
 
-const NO_GROUPS: Groups = { keep: [], leave: [], lost: [], stopping: [], gone: [] };
+/** Of a deployment without instances: the one that `groupByStanding` gives. */
+export const NO_GROUPS: Groups = { keep: [], leave: [], lost: [], stopping: [], gone: [] };
 
 export function groupByStanding(states: readonly InstanceState[]): Groups {
   if (states.length === 0) return NO_GROUPS;

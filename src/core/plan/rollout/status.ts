@@ -4,7 +4,7 @@ import type { ClosedGate } from './dependencies.ts';
 import type { InstanceState } from './instance-state.ts';
 import { misplacedSentence } from './misplaced.ts';
 import type { PlacementRefusal } from './placer.ts';
-import type { Groups } from './rollout.ts';
+import { type Groups, NO_GROUPS } from './rollout.ts';
 
 export interface StatusInput {
   readonly desired: number;
@@ -42,7 +42,8 @@ export function countsOf(states: readonly InstanceState[], desired: number): Cou
 }
 
 export function planStatus(input: StatusInput): Omit<DeploymentStatus, 'since'> {
-  const counts = countsOf(Object.values(input.groups).flat(), input.desired);
+  const { groups } = input;
+  const counts = countsOf(groups === NO_GROUPS ? [] : Object.values(groups).flat(), input.desired);
   const { phase, message } = judge(input, counts);
   return { phase, message, ...counts };
 }

@@ -9,10 +9,11 @@ const MAX_NAMED = 20;
 
 /** Composed templates: empty, malformed, no reference, undeclared resource. A template is never echoed. */
 export function checkComposed(draft: SecretBearingDraft): Rejection | undefined {
+  if (draft.composedEnvironment === undefined) return undefined;
   const labels = new Set(
     (draft.secrets ?? []).flatMap((entry) => splitSecretPath(entry.vault_path ?? '')?.label ?? []),
   );
-  for (const [variable, template] of Object.entries(draft.composedEnvironment ?? {})) {
+  for (const [variable, template] of Object.entries(draft.composedEnvironment)) {
     const rejection = checkVariable(variable) ?? checkTemplate(variable, template, labels);
     if (rejection !== undefined) return rejection;
   }

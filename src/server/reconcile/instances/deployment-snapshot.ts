@@ -69,6 +69,10 @@ export function readDeploymentSnapshot(
   };
 }
 
+const NO_INSTANCES: DeploymentSnapshot['instances'] = new Map();
+const NO_SPECS: DeploymentSnapshot['planned']['specs'] = { get: () => undefined };
+const NOT_SEEN = (): undefined => undefined;
+
 /** Of a deployment that is about to be stored, and of which nothing else is. */
 export function firstSnapshot(tenant: TenantStore, id: string, record: DeploymentRecord): DeploymentSnapshot {
   return {
@@ -78,13 +82,13 @@ export function firstSnapshot(tenant: TenantStore, id: string, record: Deploymen
     status: undefined,
     rollout: undefined,
     canary: undefined,
-    instances: new Map(),
+    instances: NO_INSTANCES,
     planned: {
       name: record.spec.name,
       deployment: record,
-      specs: new Map(),
+      specs: NO_SPECS,
       instances: [],
-      observationOf: () => undefined,
+      observationOf: NOT_SEEN,
       nodeOf: (node) => nodeCondition(tenant, node),
       gates: [],
     },

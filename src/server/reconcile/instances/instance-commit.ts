@@ -75,12 +75,14 @@ function addInstances(
     const key = `${id}/${record.id}`;
     transaction.expect('instances', key, instances.get(record.id)).put('instances', key, record);
   }
+  const besides = canary?.create ?? [];
+  if (plan.create.length + besides.length === 0) return;
   const createdAt = deps.clock.now().toISOString();
   for (const placed of plan.create) {
     transaction.put('instances', `${id}/${placed.id}`, newInstance(placed, deployment, createdAt));
   }
-  if (canary?.create === undefined) return;
-  for (const placed of canary.create) {
+  if (canary === undefined) return;
+  for (const placed of besides) {
     const record = newCanaryInstance(placed, deployment, canary.record, createdAt);
     transaction.put('instances', `${id}/${placed.id}`, record);
   }
