@@ -34,7 +34,7 @@ async function main(): Promise<void> {
     return;
   }
   const config = loadConfig(args, process.env);
-  const { log, feed } = ownLog(config.logLevel, turnedLines(process.stdout.fd));
+  const { log, feed, line } = ownLog(config.logLevel, turnedLines(process.stdout.fd));
   const stopping = new AbortController();
   let stop = (): void => {
     stopping.abort();
@@ -47,6 +47,7 @@ async function main(): Promise<void> {
     config,
     log,
     feed,
+    line,
     bootstrapToken: process.env['BERTH_BOOTSTRAP_TOKEN'],
     readFile: (path) => readFileSync(path, 'utf8'),
     signal: stopping.signal,

@@ -26,7 +26,13 @@ function configured(level: string): LogLevel | undefined {
 export interface OwnLog {
   readonly log: Logger;
   readonly feed: LogFeed;
+  readonly line: InfoLine;
 }
+
+/** A line of level `info` whose members are text already, without the braces: what is said elsewhere too is written out once. */
+export type InfoLine = (members: string, message: string) => void;
+
+const PROGRAM = 'berth-server';
 
 /** The log of this process, and how others read it while it runs. What is below the configured level goes to its readers alone. */
 export function ownLog(level: string, destination: DestinationStream): OwnLog {
@@ -39,6 +45,11 @@ export function ownLog(level: string, destination: DestinationStream): OwnLog {
   const write = (line: string): void => {
     if (feed.add(levelOf(line), line.trimEnd())) destination.write(line);
   };
-  const log = pino({ level, base: { program: 'berth-server' }, timestamp: lineTime }, { write });
-  return { log, feed };
+  const log = pino({ level, base: { program: PROGRAM }, timestamp: lineTime }, { write });
+  const line: InfoLine = (members, message) => {
+    if (!log.isLevelEnabled('info')) return;
+    const text = `${LEVEL_MEMBER}30${lineTime()},"program":"${PROGRAM}",${members},"msg":"${message}"}`;
+    if (feed.add('info', text)) destination.write(`${text}\n`);
+  };
+  return { log, feed, line };
 }

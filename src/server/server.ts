@@ -17,6 +17,7 @@ import { collectLoaded } from './start-garbage.ts';
 import { requireWholeStore, untilDone } from './startup.ts';
 import type { Store } from './store/store.ts';
 import { followStoredIds } from './stored-ids.ts';
+import type { InfoLine } from './own-log.ts';
 import { VERSION } from './version.ts';
 
 /** What is still being answered has this long when the process stops. */
@@ -27,6 +28,7 @@ export interface ServerInput {
   readonly log: Logger;
   /** That log, as others read it. */
   readonly feed: LogFeed;
+  readonly line: InfoLine;
   readonly bootstrapToken: string | undefined;
   readonly readFile: (path: string) => string;
   /** Ends the wait for a store that is away. */
@@ -60,6 +62,7 @@ export async function startServer({
   config,
   log,
   feed,
+  line,
   bootstrapToken,
   readFile,
   signal = new AbortController().signal,
@@ -75,6 +78,7 @@ export async function startServer({
   const { app, shares, tlsThreads } = composeHttp(base, background, admission, {
     ready: () => ready,
     feed,
+    line,
     bootstrapToken,
   });
 

@@ -13,7 +13,7 @@ import { idempotencyKeyRejection, sourceOf } from './headers.ts';
 import { faultRejection } from './refusals.ts';
 import { send, sendRejection, sendRejections, statusOf } from './replies.ts';
 import type { ApiReply, ApiRequest } from './request-parts.ts';
-import { lasts, Rejections, type Reply, type Route } from './route.ts';
+import { JsonText, lasts, Rejections, type Reply, type Route } from './route.ts';
 import { openSocket, socketRejection } from './sockets.ts';
 import { sendStream } from './stream.ts';
 
@@ -21,6 +21,7 @@ import { sendStream } from './stream.ts';
 const STALE = 'berth-stale';
 
 const NO_BYTES = Buffer.alloc(0);
+const NOTHING: Readonly<Record<string, unknown>> = {};
 
 function bodyOf(
   context: ApiContext,
@@ -136,11 +137,26 @@ export function noteRefusal(
   });
 }
 
-/** What was altered is told by the answer and by the line of the request. */
-function announcedIn(body: unknown): object | undefined {
-  if (!isRecord(body)) return undefined;
-  const { name, alterations } = body;
-  return Array.isArray(alterations) && alterations.length > 0 ? { name, alterations } : undefined;
+/** What was altered is told by the answer and by the line of the request: it is written out once. Answers with the body to send. */
+function tellAccepted(
+  { options }: ApiContext,
+  { method, path }: Route,
+  { id }: ApiRequest,
+  { status, body }: { readonly status: number; readonly body: unknown },
+): unknown {
+  if (!options.log.isLevelEnabled('info')) return body;
+  // An id of a request is plain text, whoever chose it (`requestIdOf`).
+  const members = `"requestId":"${id}","method":"${method}","path":"${path}","status":${status}`;
+  const say = options.line ?? ((text, message) => options.log.info(JSON.parse(`{${text}}`), message));
+  const { name, alterations } = isRecord(body) ? body : NOTHING;
+  if (!isRecord(body) || !Array.isArray(alterations) || alterations.length === 0) {
+    say(members, 'accepted');
+    return body;
+  }
+  const altered = `"alterations":${JSON.stringify(alterations)}`;
+  say(`${members}${name === undefined ? '' : `,"name":${JSON.stringify(name)}`},${altered}`, 'accepted');
+  const others = JSON.stringify({ ...body, alterations: undefined });
+  return new JsonText(`${others === '{}' ? '{' : `${others.slice(0, -1)},`}${altered}}`);
 }
 
 function deliver<R extends ApiReply>(
@@ -170,18 +186,15 @@ function deliver<R extends ApiReply>(
     noteRefusal(context, route, request, result);
     return sendRejection(context, request, reply, asReceived(request, result));
   }
-  if (route.method !== 'GET') {
-    context.options.log.info(
-      { requestId: request.id, method: route.method, path: route.path, status, ...announcedIn(result.body) },
-      'accepted',
-    );
-  } else if (context.options.log.isLevelEnabled('debug'))
+  let { body } = result;
+  if (route.method !== 'GET') body = tellAccepted(context, route, request, result);
+  else if (context.options.log.isLevelEnabled('debug'))
     context.options.log.debug(
       { requestId: request.id, path: route.path, status, ms: performance.now() - start },
       'read',
     );
   const headers = reply.hasHeader(STALE) ? { ...result.headers, [STALE]: 'true' } : result.headers;
-  send(reply, result.status, result.body, headers);
+  send(reply, result.status, body, headers);
   if (principal !== undefined) context.unread.follow(reply.raw, principal);
   return reply;
 }

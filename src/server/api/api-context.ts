@@ -34,6 +34,8 @@ export interface ApiOptions {
   readonly baseUrl?: string;
   readonly https?: { readonly cert: string; readonly key: string };
   readonly log: Logger;
+  /** Into the same log, members that are text already; absent: they are read again, for tests of single parts. */
+  readonly line?: (members: string, message: string) => void;
   readonly metrics: ApiMetrics;
   /** Told of every request that was refused for who sent it. */
   readonly onRefusal?: (refusal: AuditedRefusal) => void;

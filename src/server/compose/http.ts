@@ -18,6 +18,7 @@ import { apiRoutes } from '../api/routes/index.ts';
 import type { SystemQuestions } from '../api/routes/system.ts';
 import type { NodeName } from '../../core/model/ids.ts';
 import type { LogFeed } from '../../core/contract/log-feed.ts';
+import type { InfoLine } from '../own-log.ts';
 import { optional } from '../../core/model/values.ts';
 import { composeDiagnostics } from './diagnostics.ts';
 import type { ApiOptions } from '../api/api-context.ts';
@@ -115,6 +116,7 @@ interface HttpParts {
   /** False until the store has been read. */
   readonly ready: () => boolean;
   readonly feed: LogFeed;
+  readonly line: InfoLine;
   readonly bootstrapToken: string | undefined;
 }
 
@@ -123,7 +125,7 @@ export function composeHttp(
   base: Base,
   background: Background,
   admission: Admission,
-  { ready, feed, bootstrapToken }: HttpParts,
+  { ready, feed, line, bootstrapToken }: HttpParts,
 ) {
   const { config, log, kv, heap, cluster, secrets, access, ids, metrics, auditFiles, readFile } = base;
   const { controllers, dispatch } = background;
@@ -163,6 +165,7 @@ export function composeHttp(
       ? {}
       : { https: { cert: readFile(config.tls.cert), key: readFile(config.tls.key) } }),
     log,
+    line,
     metrics,
     onRefusal: (refusal) => auditFiles.refused(refusal),
     ready,

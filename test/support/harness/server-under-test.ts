@@ -110,11 +110,12 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
   });
   const config = loadConfig(['--config', file], {});
   const logs: string[] = [];
-  const { log, feed } = ownLog(config.logLevel, { write: (line: string) => void logs.push(line) });
+  const { log, feed, line } = ownLog(config.logLevel, { write: (text: string) => void logs.push(text) });
   const server = await startServer({
     config,
     log,
     feed,
+    line,
     bootstrapToken: ADMIN_TOKEN,
     readFile: (path) => readFileSync(path, 'utf8'),
   });
