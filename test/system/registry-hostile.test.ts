@@ -411,7 +411,7 @@ describe('sharing', () => {
     const check = imageCheck();
     const request = { reference: reference(`${registry.host}/ok/x:1`), platforms: [] };
     await Promise.all(
-      Array.from({ length: 20 }, () => check.check({ ...request, tenantId: 'a' as TenantId })),
+      Array.from({ length: 20 }, async () => check.check({ ...request, tenantId: 'a' as TenantId })),
     );
     expect(registry.seen).toHaveLength(1);
     await check.check({ ...request, tenantId: 'b' as TenantId });
@@ -466,7 +466,9 @@ describe('sharing', () => {
 
   it('one tenant has at most four requests under way and holds up no other', async () => {
     const check = imageCheck({}, { timeoutMs: 600 });
-    const slow = Array.from({ length: 12 }, (_, index) => ask(check, `${registry.host}/hang/x:${index}`));
+    const slow = Array.from({ length: 12 }, async (_, index) =>
+      ask(check, `${registry.host}/hang/x:${index}`),
+    );
     const found = await check.check({
       tenantId: 'b' as TenantId,
       reference: reference(`${registry.host}/ok/x:1`),

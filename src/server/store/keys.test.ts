@@ -28,7 +28,10 @@ describe('keys', () => {
     fc.assert(
       fc.property(segments, (parts) => {
         const id = joinId(...parts);
-        expect(parseHotKey(tenantKey(T1, 'nodes', id))).toEqual({ tenantId: T1, kind: 'nodes', id });
+        // One after the other: what is kept of the key before is never that of another.
+        for (const tenantId of [T1, T2, T1])
+          for (const kind of ['nodes', 'node-liveness'])
+            expect(parseHotKey(tenantKey(tenantId, kind, id))).toEqual({ tenantId, kind, id });
         expect(parseHotKey(globalKey('tokens', id))).toEqual({ kind: 'tokens', id });
       }),
     );

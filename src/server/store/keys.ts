@@ -89,20 +89,28 @@ export interface HotKey {
   readonly id: string;
 }
 
+/** Of the key that was parsed last: the records of a commit are of one tenant, and most of them of one name. */
+const last = { prefix: TENANT, tenantId: tenantId(''), id: '' };
+
+/** The texts are shared with those of the key before, where they are the same: what is held by them is held once, and its hash is known. */
 export function parseHotKey(key: string): HotKey | undefined {
   if (key.startsWith(GLOBAL)) {
     const slash = key.indexOf('/', GLOBAL.length);
     return slash === -1 ? undefined : { kind: key.slice(GLOBAL.length, slash), id: key.slice(slash + 1) };
   }
   if (!key.startsWith(TENANT)) return undefined;
-  const kindAt = key.indexOf('/', TENANT.length) + 1;
+  if (last.prefix === TENANT || !key.startsWith(last.prefix)) {
+    const end = key.indexOf('/', TENANT.length);
+    if (end === -1) return undefined;
+    last.prefix = key.slice(0, end + 1);
+    last.tenantId = tenantId(key.slice(TENANT.length, end));
+  }
+  const kindAt = last.prefix.length;
   const idAt = key.indexOf('/', kindAt) + 1;
-  if (kindAt === 0 || idAt === 0) return undefined;
-  return {
-    tenantId: tenantId(key.slice(TENANT.length, kindAt - 1)),
-    kind: key.slice(kindAt, idAt - 1),
-    id: key.slice(idAt),
-  };
+  if (idAt === 0) return undefined;
+  const id = key.slice(idAt);
+  if (id !== last.id) last.id = id;
+  return { tenantId: last.tenantId, kind: key.slice(kindAt, idAt - 1), id: last.id };
 }
 
 /** Of any key, hot or cold. */

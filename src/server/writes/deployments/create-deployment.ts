@@ -36,7 +36,8 @@ export async function createDeployment(
     () =>
       existingRejection(caller, name) ??
       attemptDeploymentWrite(admission, caller, {
-        admitted: { ...admitted, isAnnounced: announcedBy(alongside, dryRun) },
+        admitted:
+          alongside.length === 0 ? admitted : { ...admitted, isAnnounced: announcedBy(alongside, dryRun) },
         change: 'created',
         dryRun,
         ...(plan !== undefined && { plan }),
