@@ -24,6 +24,16 @@ it('is JSON of the same value, whatever the order of the keys', () => {
   );
 });
 
+it.each([3, 24, 25, 60])('has %i keys in the order of sort, each as JSON writes it', (count) => {
+  const odd = ['', '"', '\\', 'é', '💥', '\ud800', '\uffff', '\u007f', 'a b', '__proto__', '10', '9', '\n'];
+  const keys = Array.from(
+    { length: count },
+    (_, at) => `${odd[at % odd.length] ?? ''}${at % 7 === 0 ? '' : at}`,
+  );
+  const members = [...new Set(keys)].sort().map((key) => `${JSON.stringify(key)}:${JSON.stringify(key)}`);
+  expect(canonicalJson(Object.fromEntries(keys.map((key) => [key, key])))).toBe(`{${members.join(',')}}`);
+});
+
 function reversed(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(reversed);
   if (typeof value !== 'object' || value === null) return value;
