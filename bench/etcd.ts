@@ -5,6 +5,7 @@
  * Usage: node bench/etcd.ts [seconds per case] [endpoint]
  */
 import { EtcdCluster } from '../src/server/store/etcd/cluster.ts';
+import { keySpaceUnder } from '../src/server/store/etcd/key-space.ts';
 import { METHODS } from '../src/server/store/etcd/messages.ts';
 import { openEtcdKv } from '../src/server/store/etcd/open.ts';
 import { startEtcd } from '../test/support/harness/etcd.ts';
@@ -13,6 +14,7 @@ import { rawPuts } from './support/raw-puts.ts';
 const CONCURRENCIES = [1, 16, 64, 256];
 const KEYS_PER_COMMIT = 5;
 const ROUNDS = 3;
+const BARE = keySpaceUnder('/bench/');
 const value = JSON.stringify({ name: 'web', image: 'registry.example/web:1', note: 'x'.repeat(400) });
 
 interface Rate {
@@ -65,8 +67,8 @@ async function compare(endpoints: readonly string[], concurrency: number, second
     await cluster.call(METHODS.put, { key: `/bench/${id}`, value }, { repeatable: false });
   };
   const bareTxn = async (id: number): Promise<void> => {
-    const success = keysOf(id).map((key) => ({ requestPut: { key: `/bench/${key}`, value } }));
-    await cluster.call(METHODS.txn, { success }, { repeatable: false });
+    const puts = keysOf(id).map((key) => ({ key, value }));
+    await cluster.call(METHODS.txn, { commits: [{ puts }], guards: [], keys: BARE }, { repeatable: false });
   };
   const commit = async (id: number): Promise<void> => {
     const keys = keysOf(id);

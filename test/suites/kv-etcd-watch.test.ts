@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { openEtcdKv } from '../../src/server/store/etcd/open.ts';
-import type { Kv } from '../../src/server/store/kv.ts';
+import type { Kv, KvEntry } from '../../src/server/store/kv.ts';
 import { type Etcd, startEtcd } from '../support/harness/etcd.ts';
 import { linesOf, recordWatch, startWriters, type WatchRecord, type Writes } from '../support/kv-history.ts';
 import { startTcpProxy } from '../support/harness/tcp-proxy.ts';
@@ -207,6 +207,77 @@ describe('etcd watch', () => {
       expect((await kv.range('')).entries.some(({ key }) => key === '')).toBe(false);
       watch.close();
       await foreign.close();
+    });
+  });
+
+  it('sends a change once to all that a process watches, and each goes on when the first of them ends', async () => {
+    const streams = async (): Promise<number> => {
+      const text = (await etcd.members[0]?.metrics()) ?? '';
+      return Number(/^etcd_debugging_mvcc_watch_stream_total (\S+)$/m.exec(text)?.[1]);
+    };
+    await openedAt(etcd.endpoints, async (kv) => {
+      const before = await streams();
+      const start = await kv.head();
+      const whole: number[] = [];
+      const leader = kv.watch('', start, {
+        onBatch: ({ revision }) => whole.push(revision),
+        onProgress: () => undefined,
+        onLost: (reason) => expect.unreachable(reason),
+      });
+      const narrow = recordWatch(kv, 'shared/a/', start);
+      const failing = vi.fn(() => {
+        throw new Error('of this one alone');
+      });
+      const failed = vi.fn();
+      kv.watch('shared/b/', start, { onBatch: failing, onLost: failed });
+      const write = (key: string): Promise<unknown> => kv.commit({ puts: [{ key, value: key }] });
+      await write('shared/a/1');
+      await write('shared/b/1');
+      await write('shared/a/2');
+      await vi.waitFor(() => expect(narrow.batches).toHaveLength(2), PATIENT);
+      expect(whole).toHaveLength(3);
+      expect(failing).toHaveBeenCalledTimes(1);
+      expect(failed).toHaveBeenCalledTimes(1);
+      expect(await streams()).toBe(before + 1);
+      // It knows nothing of the past: that is asked for.
+      const late = recordWatch(kv, 'shared/a/', start);
+      await vi.waitFor(() => expect(late.batches).toHaveLength(2), PATIENT);
+      leader.close();
+      await write('shared/a/3');
+      for (const watched of [narrow, late]) {
+        await vi.waitFor(() => expect(watched.batches).toHaveLength(3), PATIENT);
+        expect(linesOf(watched.batches).map((line) => line.split(' ')[1])).toEqual([
+          'shared/a/1',
+          'shared/a/2',
+          'shared/a/3',
+        ]);
+        expect(watched.lost).toEqual([]);
+      }
+    });
+  });
+
+  it('hands back the records that were sent from here, and those of nobody else', async () => {
+    await openedAt(etcd.endpoints, async (other) => {
+      await openedAt(etcd.endpoints, async (kv) => {
+        const entries: (KvEntry | undefined)[] = [];
+        kv.watch('sent/', await kv.head(), {
+          onBatch: ({ changes }) => entries.push(...changes.map(({ entry }) => entry)),
+          onProgress: () => undefined,
+          onLost: (reason) => expect.unreachable(reason),
+        });
+        const record = { n: 1 };
+        const put = { key: 'sent/a', value: '{"n":1}', record };
+        await kv.commit({ puts: [put] });
+        await vi.waitFor(() => expect(entries).toHaveLength(1), PATIENT);
+        await other.commit({ puts: [{ key: 'sent/a', value: '{"n":2}' }] });
+        const refused = await kv.commit({ guards: [{ key: 'sent/a', modRevision: 0 }], puts: [put] });
+        expect(refused.ok).toBe(false);
+        await other.commit({ puts: [put] });
+        await vi.waitFor(() => expect(entries).toHaveLength(3), PATIENT);
+        expect(entries[0]?.record).toBe(record);
+        expect(entries.map((entry) => entry?.value)).toEqual(['{"n":1}', '{"n":2}', '{"n":1}']);
+        expect(entries.slice(1).map((entry) => entry?.record)).toEqual([undefined, undefined]);
+      });
     });
   });
 });

@@ -16,8 +16,6 @@ export interface ClusterOptions {
   readonly timeoutMs: number;
 }
 
-type Request = Readonly<Record<string, unknown>>;
-
 export interface CallOptions {
   /** A read, or a write that may safely happen twice: repeated after any passing fault. */
   readonly repeatable: boolean;
@@ -35,7 +33,7 @@ export interface Stream {
   abandon(): void;
 }
 
-function decoded<Answer>(method: Method<Answer>, bytes: Buffer): Answer | WireError {
+function decoded<Answer, Request>(method: Method<Answer, Request>, bytes: Buffer): Answer | WireError {
   try {
     return method.decode(bytes);
   } catch (error) {
@@ -68,7 +66,11 @@ export class EtcdCluster {
     return this.#wires;
   }
 
-  async call<Answer>(method: Method<Answer>, request: Request, options: CallOptions): Promise<Answer> {
+  async call<Answer, Request>(
+    method: Method<Answer, Request>,
+    request: Request,
+    options: CallOptions,
+  ): Promise<Answer> {
     if (this.#underWay >= MAX_CALLS_UNDER_WAY) {
       throw new KvUnavailableError(`${MAX_CALLS_UNDER_WAY} calls to etcd are already waiting`, true);
     }
@@ -80,8 +82,8 @@ export class EtcdCluster {
     }
   }
 
-  async #callWithRetries<Answer>(
-    method: Method<Answer>,
+  async #callWithRetries<Answer, Request>(
+    method: Method<Answer, Request>,
     request: Request,
     options: CallOptions,
   ): Promise<Answer> {
@@ -114,9 +116,9 @@ export class EtcdCluster {
   }
 
   /** One call to one member, for its maintenance. It needs no leader and is not repeated. */
-  async callMember<Answer>(
+  async callMember<Answer, Request>(
     wire: Wire,
-    method: Method<Answer>,
+    method: Method<Answer, Request>,
     request: Request,
     timeoutMs: number,
   ): Promise<Answer> {
@@ -127,7 +129,11 @@ export class EtcdCluster {
   }
 
   /** A stream to the current member, with its only request sent. Ends once, with the reason. */
-  stream<Answer>(method: Method<Answer>, request: Request, handlers: StreamHandlers<Answer>): Stream {
+  stream<Answer, Request>(
+    method: Method<Answer, Request>,
+    request: Request,
+    handlers: StreamHandlers<Answer>,
+  ): Stream {
     const wire = this.#wire();
     let duplex: Duplex | undefined;
     let open = true;
@@ -166,7 +172,7 @@ export class EtcdCluster {
   }
 
   /** One question and one answer over a streaming method. The question may safely be put twice. */
-  async ask<Answer>(method: Method<Answer>, request: Request): Promise<Answer> {
+  async ask<Answer, Request>(method: Method<Answer, Request>, request: Request): Promise<Answer> {
     const end = performance.now() + this.timeoutMs;
     for (let attempt = 0; ; attempt += 1) {
       const outcome = await this.#askOnce(method, request, end - performance.now());
@@ -179,8 +185,8 @@ export class EtcdCluster {
     }
   }
 
-  #askOnce<Answer>(
-    method: Method<Answer>,
+  #askOnce<Answer, Request>(
+    method: Method<Answer, Request>,
     request: Request,
     timeoutMs: number,
   ): Promise<{ readonly answer: Answer } | { readonly fault: Fault }> {

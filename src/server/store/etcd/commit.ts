@@ -3,8 +3,6 @@ import type { EtcdCluster } from './cluster.ts';
 import type { KeySpace } from './key-space.ts';
 import { METHODS } from './messages.ts';
 
-const COMPARE_MOD_REVISION = 2;
-
 /** etcd's own bound, `--max-txn-ops`; a commit is one transaction or it is not atomic, so it is never split. */
 export const DEFAULT_MAX_TXN_OPS = 128;
 
@@ -25,35 +23,6 @@ function guardsOf(commits: readonly Commit[]): readonly Guard[] {
   return [...guards.values()];
 }
 
-function txnOf(
-  commits: readonly Commit[],
-  guards: readonly Guard[],
-  keys: KeySpace,
-): Record<string, unknown> {
-  const success: object[] = [];
-  for (const commit of commits) {
-    for (const put of commit.puts ?? []) {
-      success.push({
-        requestPut:
-          put.lease === undefined
-            ? { key: keys.toEtcd(put.key), value: put.value }
-            : { key: keys.toEtcd(put.key), value: put.value, lease: Number(put.lease) },
-      });
-    }
-    for (const key of commit.deletes ?? []) success.push({ requestDeleteRange: { key: keys.toEtcd(key) } });
-  }
-  return {
-    compare: guards.map((guard) => ({
-      target: COMPARE_MOD_REVISION,
-      key: keys.toEtcd(guard.key),
-      modRevision: guard.modRevision,
-    })),
-    success,
-    // Read in the same transaction that failed, so the answer names the keys as they were when it did.
-    failure: guards.map((guard) => ({ requestRange: { key: keys.toEtcd(guard.key), keysOnly: true } })),
-  };
-}
-
 /** Undefined: nothing stood against this commit, and nothing of it was written, as another of the transaction had a conflict. */
 export type GroupedResult = CommitResult | undefined;
 
@@ -65,7 +34,7 @@ export async function commitTxn(
   timeoutMs: number,
 ): Promise<readonly GroupedResult[]> {
   const guards = guardsOf(commits);
-  const request = txnOf(commits, guards, keys);
+  const request = { commits, guards, keys };
   const answer = await cluster.call(METHODS.txn, request, { repeatable: false, timeoutMs });
   if (answer.succeeded) {
     const revision = answer.header.revision.toNumber();

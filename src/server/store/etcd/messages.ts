@@ -1,5 +1,6 @@
 import { keysOf } from '../../../core/model/values.ts';
 import protobuf from 'protobufjs/light.js';
+import { encodeTxn, type TxnRequest } from './txn-request.ts';
 
 /**
  * The part of etcd's public API (etcdserverpb, mvccpb) that the adapter speaks. Fields that are not named here are
@@ -31,19 +32,8 @@ const MESSAGES = {
   },
   PutRequest: { key: ['string', 1], value: ['string', 2], lease: ['int64', 3] },
   PutResponse: { header: ['ResponseHeader', 1] },
-  DeleteRangeRequest: { key: ['string', 1] },
-  Compare: { result: ['int32', 1], target: ['int32', 2], key: ['string', 3], modRevision: ['int64', 6] },
-  RequestOp: {
-    requestRange: ['RangeRequest', 1],
-    requestPut: ['PutRequest', 2],
-    requestDeleteRange: ['DeleteRangeRequest', 3],
-  },
   ResponseOp: { responseRange: ['RangeResponse', 1] },
-  TxnRequest: {
-    compare: ['Compare', 1, 'repeated'],
-    success: ['RequestOp', 2, 'repeated'],
-    failure: ['RequestOp', 3, 'repeated'],
-  },
+  TxnOutcome: { header: ['ResponseHeader', 1], succeeded: ['bool', 2] },
   TxnResponse: {
     header: ['ResponseHeader', 1],
     succeeded: ['bool', 2],
@@ -129,6 +119,13 @@ export interface WireWatchResponse {
   readonly events: readonly WireEvent[];
 }
 
+export interface WireTxn {
+  readonly header: WireHeader;
+  readonly succeeded: boolean;
+  /** Of one that failed. */
+  readonly responses: readonly { readonly responseRange: WireRange | null }[];
+}
+
 export interface WireAlarm {
   readonly memberID: WireInt;
   readonly alarm: number;
@@ -137,11 +134,8 @@ export interface WireAlarm {
 interface Decoded {
   RangeResponse: WireRange;
   PutResponse: { readonly header: WireHeader };
-  TxnResponse: {
-    readonly header: WireHeader;
-    readonly succeeded: boolean;
-    readonly responses: readonly { readonly responseRange: WireRange | null }[];
-  };
+  TxnOutcome: { readonly header: WireHeader; readonly succeeded: boolean };
+  TxnResponse: WireTxn;
   WatchResponse: WireWatchResponse;
   LeaseKeepAliveResponse: { readonly TTL: WireInt };
   StatusResponse: { readonly version: string; readonly dbSize: WireInt; readonly leader: WireInt };
@@ -178,10 +172,15 @@ function typeOf(name: MessageName): protobuf.Type {
 }
 
 /** One remote procedure: its path and how to turn a request into bytes and bytes into an answer. */
-export interface Method<Answer> {
+export interface Method<Answer, Request = Readonly<Record<string, unknown>>> {
   readonly path: string;
-  encode(request: Readonly<Record<string, unknown>>): Buffer;
+  encode(request: Request): Buffer;
   decode(bytes: Buffer): Answer;
+}
+
+function decoderOf<Name extends keyof Decoded>(name: Name): (bytes: Buffer) => Decoded[Name] {
+  const type = typeOf(name);
+  return (bytes) => type.decode(bytes) as protobuf.Message & Decoded[Name];
 }
 
 function method<Name extends keyof Decoded>(
@@ -190,18 +189,30 @@ function method<Name extends keyof Decoded>(
   answer: Name,
 ): Method<Decoded[Name]> {
   const requestType = typeOf(request);
-  const answerType = typeOf(answer);
   return {
     path: `/etcdserverpb.${path}`,
     encode: (message) => requestType.encode(message).finish() as Buffer,
-    decode: (bytes) => answerType.decode(bytes) as protobuf.Message & Decoded[Name],
+    decode: decoderOf(answer),
+  };
+}
+
+/** Of a transaction that succeeded there is an answer to each of its writes, none of which says anything. */
+function txnMethod(): Method<WireTxn, TxnRequest> {
+  const [outcomeOf, wholeOf] = [decoderOf('TxnOutcome'), decoderOf('TxnResponse')];
+  return {
+    path: '/etcdserverpb.KV/Txn',
+    encode: encodeTxn,
+    decode: (bytes) => {
+      const { header, succeeded } = outcomeOf(bytes);
+      return succeeded ? { header, succeeded, responses: [] } : wholeOf(bytes);
+    },
   };
 }
 
 export const METHODS = {
   range: method('KV/Range', 'RangeRequest', 'RangeResponse'),
   put: method('KV/Put', 'PutRequest', 'PutResponse'),
-  txn: method('KV/Txn', 'TxnRequest', 'TxnResponse'),
+  txn: txnMethod(),
   compact: method('KV/Compact', 'CompactionRequest', 'Empty'),
   watch: method('Watch/Watch', 'WatchRequest', 'WatchResponse'),
   leaseGrant: method('Lease/LeaseGrant', 'LeaseGrantRequest', 'Empty'),

@@ -1,16 +1,25 @@
 import { randomInt } from 'node:crypto';
 import { checkCommit } from '../commit-check.ts';
-import { type Kv, KvUnavailableError } from '../kv.ts';
+import {
+  type Commit,
+  type CommitResult,
+  type Kv,
+  KvUnavailableError,
+  type Watch,
+  type WatchHandlers,
+} from '../kv.ts';
 import { EtcdCluster } from './cluster.ts';
 import { commitTxn, DEFAULT_MAX_TXN_OPS, requireThatItFits } from './commit.ts';
 import { readStatus } from './diagnosis.ts';
 import { faultKindOf } from './fault.ts';
+import { FollowingWatch } from './following-watch.ts';
 import { groupCommits } from './group-commit.ts';
 import { keySpaceUnder } from './key-space.ts';
 import { METHODS } from './messages.ts';
 import { WatchProgress } from './progress.ts';
 import { sizeByPages } from '../pages.ts';
 import { loadPages, readEntry, readHead, readRange } from './range.ts';
+import { SentRecords } from './sent-records.ts';
 import { sharedRead } from './shared-read.ts';
 import { compactTo, SpaceRecovery } from './space.ts';
 import { EtcdWatch } from './watch.ts';
@@ -44,11 +53,35 @@ export async function openEtcdKv(options: EtcdOptions): Promise<Kv> {
   const watches = new Set<EtcdWatch>();
   const progress = new WatchProgress(cluster, keys, watches);
   const sharedHead = sharedRead(() => readHead(cluster, keys));
+  const sent = new SentRecords();
   const groupedCommit = groupCommits({
     maxTxnOps,
     timeoutMs: cluster.timeoutMs,
     send: (commits, timeoutMs) => commitTxn(cluster, keys, commits, timeoutMs),
   });
+
+  const watchAlone = (prefix: string, afterRevision: number, handlers: WatchHandlers): Watch => {
+    const onClosed = (watch: EtcdWatch): void => void watches.delete(watch);
+    const context = { cluster, keys, readHead: sharedHead, sent, onClosed };
+    const watch = new EtcdWatch(context, prefix, afterRevision, handlers);
+    watches.add(watch);
+    return watch;
+  };
+  /** The watch of the whole store, if it has told nothing after this revision. */
+  const leaderAt = (revision: number): EtcdWatch | undefined =>
+    watches.values().find((watch) => watch.reportsProgress && watch.position <= revision);
+  const commitSent = async (commit: Commit): Promise<CommitResult> => {
+    const { puts = [] } = commit;
+    sent.hold(puts);
+    let stored = false;
+    try {
+      const result = await groupedCommit(commit);
+      stored = result.ok;
+      return result;
+    } finally {
+      if (!stored) sent.drop(puts);
+    }
+  };
 
   const requireOpen = (): void => {
     if (closing.signal.aborted) throw new KvUnavailableError('the store is closed', true);
@@ -82,7 +115,7 @@ export async function openEtcdKv(options: EtcdOptions): Promise<Kv> {
       write(() => {
         checkCommit(commit);
         requireThatItFits(commit, maxTxnOps);
-        return groupedCommit(commit);
+        return commitSent(commit);
       }),
     head: () =>
       read(async () => {
@@ -92,15 +125,11 @@ export async function openEtcdKv(options: EtcdOptions): Promise<Kv> {
       }),
     watch: (prefix, afterRevision, handlers) => {
       requireOpen();
-      const onClosed = (watch: EtcdWatch): void => void watches.delete(watch);
-      const watch = new EtcdWatch(
-        { cluster, keys, readHead: sharedHead, onClosed },
-        prefix,
-        afterRevision,
-        handlers,
-      );
-      watches.add(watch);
-      return watch;
+      const leader = handlers.onProgress === undefined ? leaderAt(afterRevision) : undefined;
+      if (leader === undefined) return watchAlone(prefix, afterRevision, handlers);
+      const resume = (after: number): Watch =>
+        closing.signal.aborted ? { close: () => undefined } : watchAlone(prefix, after, handlers);
+      return new FollowingWatch({ leader, prefix, afterRevision, handlers, resume });
     },
     grantLease: (ttlMs) =>
       write(async () => {

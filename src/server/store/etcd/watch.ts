@@ -1,10 +1,11 @@
-import type { KvChange, Watch, WatchHandlers } from '../kv.ts';
+import type { KvChange, KvChangeBatch, KvEntry, Watch, WatchHandlers } from '../kv.ts';
 import { backOffMs } from './back-off.ts';
 import type { EtcdCluster, Stream } from './cluster.ts';
 import type { Fault } from './fault.ts';
 import type { KeySpace } from './key-space.ts';
-import { METHODS, type WireEvent, type WireWatchResponse } from './messages.ts';
+import { METHODS, type WireEvent, type WireKeyValue, type WireWatchResponse } from './messages.ts';
 import { entryOf } from './range.ts';
+import type { SentRecords } from './sent-records.ts';
 
 const DELETE = 1;
 const RECONNECT_BASE_MS = 50;
@@ -14,7 +15,16 @@ export interface WatchContext {
   readonly cluster: EtcdCluster;
   readonly keys: KeySpace;
   readonly readHead: () => Promise<number>;
+  readonly sent: SentRecords;
   readonly onClosed: (watch: EtcdWatch) => void;
+}
+
+/** Takes what a watch of the whole store delivers, after those whom that watch is for. */
+export interface WatchFollower {
+  /** Without changes: nothing happened up to this revision. */
+  onBatch(batch: KvChangeBatch): void;
+  /** The watch is closed, maybe before it has told everybody of a batch. */
+  onLeft(): void;
 }
 
 /**
@@ -27,6 +37,7 @@ export class EtcdWatch implements Watch {
   readonly #prefix: string;
   readonly #handlers: WatchHandlers;
   #position: number;
+  readonly #followers = new Set<WatchFollower>();
   /** Events of the revision that may go on in the next fragment. */
   #held: WireEvent[] = [];
   #clusterId: string | undefined;
@@ -51,12 +62,24 @@ export class EtcdWatch implements Watch {
     return this.#handlers.onProgress !== undefined;
   }
 
+  /** Every change of the store after `position` is told to the follower. */
+  addFollower(follower: WatchFollower): void {
+    this.#followers.add(follower);
+  }
+
+  removeFollower(follower: WatchFollower): void {
+    this.#followers.delete(follower);
+  }
+
   close(): void {
     if (!this.#open) return;
     this.#open = false;
     clearTimeout(this.#timer);
     this.#stream?.close();
     this.#context.onClosed(this);
+    const followers = [...this.#followers];
+    this.#followers.clear();
+    for (const follower of followers) follower.onLeft();
   }
 
   #connect(): void {
@@ -174,20 +197,28 @@ export class EtcdWatch implements Watch {
   #deliver(revision: number, events: readonly WireEvent[]): void {
     this.#position = revision;
     const changes: KvChange[] = [];
+    const followed = this.#followers.size > 0;
     for (const { type, kv } of events) {
       const key = this.#context.keys.fromEtcd(kv.key);
-      if (key === '' || !key.startsWith(this.#prefix)) continue;
-      changes.push(
-        type === DELETE ? { key, revision } : { key, revision, entry: entryOf(kv, this.#context.keys) },
-      );
+      if (key === '' || !(followed || key.startsWith(this.#prefix))) continue;
+      changes.push(type === DELETE ? { key, revision } : { key, revision, entry: this.#entryOf(key, kv) });
     }
+    const wanted = followed ? changes.filter(({ key }) => key.startsWith(this.#prefix)) : changes;
     try {
-      if (changes.length > 0) this.#handlers.onBatch({ revision, changes });
+      if (wanted.length > 0) this.#handlers.onBatch({ revision, changes: wanted });
       else this.#handlers.onProgress?.(revision);
+      for (const follower of this.#followers) follower.onBatch({ revision, changes });
     } catch (error) {
       // A watcher that failed half-way holds who knows what: it starts over from a list.
       this.#lose(`the watcher failed on revision ${revision}: ${String(error)}`);
     }
+  }
+
+  #entryOf(key: string, kv: WireKeyValue): KvEntry {
+    const entry = entryOf(kv, this.#context.keys);
+    // Of the watch of the whole process alone: others begin with the past.
+    const put = this.reportsProgress ? this.#context.sent.take(key, entry.value) : undefined;
+    return put?.record === undefined ? entry : { ...entry, value: put.value, record: put.record };
   }
 
   /** etcd's own notice on an idle watch that is in step: it comes in order with the events. */
@@ -195,6 +226,7 @@ export class EtcdWatch implements Watch {
     if (revision <= this.#position) return;
     this.#position = revision;
     this.#handlers.onProgress?.(revision);
+    for (const follower of this.#followers) follower.onBatch({ revision, changes: [] });
   }
 }
 
