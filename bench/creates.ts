@@ -1,5 +1,13 @@
 import { startEngine } from '../test/support/harness/engine.ts';
+import { startEtcd } from '../test/support/harness/etcd.ts';
 import { pushImage, startRegistry } from '../test/support/harness/registry.ts';
+import {
+  KUBE_APISERVER,
+  KUBE_DEPLOYMENTS,
+  KUBE_TOKEN,
+  kubeDeployment,
+  startKubeApiserver,
+} from './support/kube-apiserver.ts';
 import { jobSpec, NOMAD, startNomad } from './support/nomad.ts';
 import { secured } from './support/secured.ts';
 import { BENCH_TOKEN, type ServerProcess, startServerProcess } from './support/server-process.ts';
@@ -11,9 +19,10 @@ import { inTurns, middleOf, ratioOf, type Turn, type TurnOptions, turnOf } from 
  * same load generator in alternating turns. Neither has anything to start: Swarm is asked for services of no replicas, Berth, which has
  * no node, for deployments of one, whose status it stores too. Berth over TLS, by a control plane of its own, in the same turns.
  * Beside Nomad, where BENCH_NOMAD has the path of its program: one server, jobs of no container and of one for which there is no node,
- * and Berth's the same. Processor time is that of the two programs.
+ * and Berth's the same. Beside kube-apiserver, where BENCH_KUBE_APISERVER has the path of its program: both with TLS, each on an etcd of its own, with nobody
+ * who acts on what is stored. Processor time is that of the two programs, without etcd's.
  * What each does just after it was started comes first, as "cold"; then all are warmed up alike, and ratios are of what follows.
- *   [BENCH_NOMAD=/path/of/nomad] node bench/creates.ts [seconds per turn]
+ *   [BENCH_NOMAD=/path/of/nomad] [BENCH_KUBE_APISERVER=/path/of/kube-apiserver] node bench/creates.ts [seconds per turn]
  */
 const SECONDS = Number(process.argv[2] ?? 2);
 const ROUNDS = 3;
@@ -48,6 +57,10 @@ function show({ perSecond, p50, p99, errors, cpuMicros }: Turn): string {
 }
 
 const atOnce = (connections: number): string => `${String(connections).padStart(2)} at once`;
+
+function besidePeer(own: readonly Turn[], peer: readonly Turn[], name: string): string {
+  return `Berth ${show(middleOf(own))}; ${name} ${show(middleOf(peer))}; Berth makes ${ratioOf('perSecond', own, peer).toFixed(2)} of ${name} for ${ratioOf('cpuMicros', own, peer).toFixed(2)} of its CPU`;
+}
 
 const registry = await startRegistry();
 const daemon = await startEngine();
@@ -108,12 +121,46 @@ try {
             () => jobs(count)(connections),
             () => berth(server, count)(connections),
           ]);
-          console.log(
-            `${atOnce(connections)}, ${count} replicas: Berth ${show(middleOf(own))}; Nomad ${show(middleOf(peer))}; Berth makes ${ratioOf('perSecond', own, peer).toFixed(1)} of Nomad for ${ratioOf('cpuMicros', own, peer).toFixed(2)} of its CPU`,
-          );
+          console.log(`${atOnce(connections)}, ${count} replicas: ${besidePeer(own, peer, 'Nomad')}`);
         }
     } finally {
       await nomad.stop();
+    }
+  }
+  if (KUBE_APISERVER === undefined)
+    console.log('kube-apiserver: not compared; BENCH_KUBE_APISERVER takes the path of its program');
+  else {
+    const [forUs, forThem] = [await startEtcd(), await startEtcd()];
+    const shared = await startServerProcess({
+      args: ['--store', 'etcd', '--etcd', forUs.endpoints[0] ?? '', ...certified.args],
+    });
+    const kube = await startKubeApiserver(KUBE_APISERVER, {
+      etcd: forThem.endpoints[0] ?? '',
+      tls: certified.tls,
+    });
+    try {
+      const objects = creates(
+        {
+          url: `${kube.url}${KUBE_DEPLOYMENTS}`,
+          headers: { authorization: `Bearer ${KUBE_TOKEN}` },
+          pid: kube.pid,
+        },
+        (name) => kubeDeployment(name, image),
+      );
+      const pair = [objects, berth(shared)] as const;
+      for (const side of pair) await side(WARM_UP.connections, WARM_UP.seconds);
+      for (const connections of [1, 64]) {
+        const [peer = [], own = []] = await inTurns(
+          ROUNDS,
+          pair.map((side) => () => side(connections)),
+        );
+        console.log(`${atOnce(connections)}, etcd and TLS: ${besidePeer(own, peer, 'kube-apiserver')}`);
+      }
+    } finally {
+      await kube.stop();
+      await shared.stop();
+      await forUs.stop();
+      await forThem.stop();
     }
   }
 } finally {

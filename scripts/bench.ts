@@ -4,7 +4,7 @@ import { mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { type Bench, BENCHES } from '../bench/support/suite.ts';
+import { barsOf, type Bench, BENCHES } from '../bench/support/suite.ts';
 import { removeEngineRemains } from '../test/support/harness/engine-remains.ts';
 import { buildAll } from '../test/support/harness/built.ts';
 import { removeWithMounts } from '../test/support/harness/mounts.ts';
@@ -103,7 +103,7 @@ async function runBench(bench: Bench, place: string, leftMs: number): Promise<Re
   } finally {
     await cleanUp(folder);
   }
-  const bars = bench.bars.map(({ read, isMet, ...shown }) => {
+  const bars = barsOf(bench).map(({ read, isMet, ...shown }) => {
     const value = read(output);
     return { ...shown, value, met: value !== undefined && isMet(value) };
   });
@@ -123,7 +123,7 @@ async function runBench(bench: Bench, place: string, leftMs: number): Promise<Re
 }
 
 function leftOut(bench: Bench): Result {
-  const bars = bench.bars.map(({ what, bar }) => ({ what, bar, value: undefined, met: false }));
+  const bars = barsOf(bench).map(({ what, bar }) => ({ what, bar, value: undefined, met: false }));
   process.stdout.write(`── ${bench.name} left out: the run has taken too long\n`);
   return { bench, args: bench.args, seconds: 0, failure: 'left out: no time was left', lines: [], bars };
 }

@@ -21,6 +21,16 @@ export interface Bar {
   readonly isMet: (value: number) => boolean;
   /** What stands in its way and how that is known; for the reader of a page on which it is missed. */
   readonly limit?: string;
+  /** The variable that has the path of the program it compares with; without it there is no such bar. */
+  readonly peer?: 'BENCH_NOMAD' | 'BENCH_KUBE_APISERVER';
+}
+
+/** Those that can be had in this run. */
+export function barsOf(
+  { bars }: Bench,
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+): readonly Bar[] {
+  return bars.filter(({ peer }) => peer === undefined || environment[peer] !== undefined);
 }
 
 const number = (text: string | undefined): number | undefined =>
@@ -229,9 +239,9 @@ export const BENCHES: readonly Bench[] = [
   },
   {
     name: 'events',
-    args: ['10', '5000', 'etcd'],
+    args: ['6', '5000', 'etcd'],
     quickArgs: ['1', '200', 'etcd'],
-    minutes: 4,
+    minutes: 6,
     bars: [
       {
         what: 'cost of 100 readers of events at 50 creates/s, of a bare server that tells as many, embedded store',
@@ -250,6 +260,20 @@ export const BENCHES: readonly Bench[] = [
         bar: '≤ 2',
         read: first(/^etcd: readers cost x([\d.]+)/m),
         isMet: atMost(2),
+      },
+      {
+        what: "cost of the same readers with TLS, of as many watches of kube-apiserver's, dearer of both stores",
+        bar: '≤ 0.7',
+        read: greatest(/: readers cost x([\d.]+) of kube-apiserver's/gm),
+        isMet: atMost(0.7),
+        peer: 'BENCH_KUBE_APISERVER',
+      },
+      {
+        what: 'the same, p99 of delivery, slower of both stores',
+        bar: '≤ 1',
+        read: greatest(/of kube-apiserver's, p99 x([\d.]+)/gm),
+        isMet: atMost(1),
+        peer: 'BENCH_KUBE_APISERVER',
       },
     ],
   },
@@ -290,6 +314,34 @@ export const BENCHES: readonly Bench[] = [
         bar: '≥ 1.0',
         read: first(/^ *1 at once: .*Berth is ([\d.]+) of Swarm/m),
         isMet: atLeast(1),
+      },
+      {
+        what: 'the same, 64 connections, of Nomad, jobs of no replica and of one, the lesser',
+        bar: '≥ 2',
+        read: least(/^64 at once, .*Berth makes ([\d.]+) of Nomad/gm),
+        isMet: atLeast(2),
+        peer: 'BENCH_NOMAD',
+      },
+      {
+        what: 'the same, 1 connection, of Nomad',
+        bar: '≥ 1.5',
+        read: least(/^ *1 at once, .*Berth makes ([\d.]+) of Nomad/gm),
+        isMet: atLeast(1.5),
+        peer: 'BENCH_NOMAD',
+      },
+      {
+        what: 'durable creates with TLS on etcd, 64 connections, of kube-apiserver on the same etcd',
+        bar: '≥ 2',
+        read: first(/^64 at once, .*Berth makes ([\d.]+) of kube-apiserver/m),
+        isMet: atLeast(2),
+        peer: 'BENCH_KUBE_APISERVER',
+      },
+      {
+        what: 'the same, 1 connection',
+        bar: '≥ 1.5',
+        read: first(/^ *1 at once, .*Berth makes ([\d.]+) of kube-apiserver/m),
+        isMet: atLeast(1.5),
+        peer: 'BENCH_KUBE_APISERVER',
       },
     ],
   },

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { BENCHES } from '../../bench/support/suite.ts';
+import { barsOf, BENCHES } from '../../bench/support/suite.ts';
 
 /** Lines as the benchmarks print them, and the values that the bars take from them, in order. */
 const SAMPLES: Readonly<Record<string, readonly [output: string, values: readonly number[]]>> = {
@@ -70,8 +70,14 @@ create  TLS, 2 threads     196/s  main thread  535 µs, all 1151 µs, client  43
   creates: [
     `cold,  1 at once: Berth 400/s, p50 1 ms, p99 9 ms, 2.10 ms CPU; Swarm 500/s, p50 1 ms, p99 9 ms, 0.90 ms CPU; TLS 390/s, p50 2 ms, p99 12 ms, 2.40 ms CPU
  1 at once: Berth 800/s, p50 1 ms, p99 3 ms, 1.20 ms CPU; Swarm 400/s, p50 2 ms, p99 5 ms, 0.80 ms CPU; Berth is 2.0 of Swarm; TLS 700/s, p50 1 ms, p99 3 ms, 1.30 ms CPU, 0.88 of plain
-64 at once: Berth 4000/s, p50 15 ms, p99 29 ms, 0.40 ms CPU; Swarm 500/s, p50 90 ms, p99 200 ms, 0.60 ms CPU; Berth is 8.0 of Swarm; TLS 3000/s, p50 20 ms, p99 39 ms, 0.50 ms CPU, 0.75 of plain`,
-    [8, 2],
+64 at once: Berth 4000/s, p50 15 ms, p99 29 ms, 0.40 ms CPU; Swarm 500/s, p50 90 ms, p99 200 ms, 0.60 ms CPU; Berth is 8.0 of Swarm; TLS 3000/s, p50 20 ms, p99 39 ms, 0.50 ms CPU, 0.75 of plain
+ 1 at once, 0 replicas: Berth 600/s, p50 1 ms, p99 3 ms, 1.20 ms CPU; Nomad 300/s, p50 3 ms, p99 9 ms, 4.80 ms CPU; Berth makes 2.00 of Nomad for 0.25 of its CPU
+ 1 at once, 1 replicas: Berth 600/s, p50 1 ms, p99 3 ms, 1.20 ms CPU; Nomad 375/s, p50 3 ms, p99 9 ms, 4.80 ms CPU; Berth makes 1.60 of Nomad for 0.25 of its CPU
+64 at once, 0 replicas: Berth 3000/s, p50 20 ms, p99 30 ms, 0.60 ms CPU; Nomad 1000/s, p50 60 ms, p99 90 ms, 2.40 ms CPU; Berth makes 3.00 of Nomad for 0.25 of its CPU
+64 at once, 1 replicas: Berth 3000/s, p50 20 ms, p99 30 ms, 0.60 ms CPU; Nomad 1250/s, p50 60 ms, p99 90 ms, 2.40 ms CPU; Berth makes 2.40 of Nomad for 0.25 of its CPU
+ 1 at once, etcd and TLS: Berth 450/s, p50 2 ms, p99 5 ms, 1.20 ms CPU; kube-apiserver 250/s, p50 4 ms, p99 9 ms, 3.10 ms CPU; Berth makes 1.80 of kube-apiserver for 0.39 of its CPU
+64 at once, etcd and TLS: Berth 2500/s, p50 25 ms, p99 50 ms, 0.60 ms CPU; kube-apiserver 1000/s, p50 60 ms, p99 90 ms, 1.60 ms CPU; Berth makes 2.50 of kube-apiserver for 0.38 of its CPU`,
+    [8, 2, 2.4, 1.6, 2.5, 1.8],
   ],
   api: [
     `embedded create                      16 conn     3000/s  p50 5.1 ms  p99 11.0 ms  500 µs CPU  0.70 of the bare one (4300/s, p99 10.0 ms, 150 µs CPU), p99 x1.1, CPU x3.33; TLS 2400/s, 600 µs CPU, 0.80 of plain
@@ -92,8 +98,10 @@ etcd read                            64 conn     9000/s  p50 6.0 ms  p99 12.0 ms
   ],
   events: [
     `embedded: readers cost x1.52 of the bare server's, p99 x1.20
-etcd: readers cost x1.80 of the bare server's, p99 x1.41`,
-    [1.52, 1.2, 1.8],
+etcd: readers cost x1.80 of the bare server's, p99 x1.41
+embedded with TLS: readers cost x0.50 of kube-apiserver's, p99 x0.80
+etcd with TLS: readers cost x0.60 of kube-apiserver's, p99 x0.90`,
+    [1.52, 1.2, 1.8, 0.6, 0.9],
   ],
   recovery: [
     'killed and started again, 8 rounds: a create answered after p50 650 ms, slowest 700 ms; its container running after p50 1200 ms, slowest 1500 ms',
@@ -161,6 +169,14 @@ describe('the bars of the benchmarks', () => {
       expect(bars.map(({ read }) => read('it ended early'))).toEqual(values.map(() => undefined));
     },
   );
+
+  it('compare with a peer only where its program was given', () => {
+    const peers = (environment: Record<string, string>): string[] =>
+      BENCHES.flatMap((bench) => barsOf(bench, environment)).flatMap(({ peer }) => peer ?? []);
+    expect(peers({})).toEqual([]);
+    expect(new Set(peers({ BENCH_NOMAD: '/nomad' }))).toEqual(new Set(['BENCH_NOMAD']));
+    expect(new Set(peers({ BENCH_NOMAD: '/nomad', BENCH_KUBE_APISERVER: '/kube' })).size).toBe(2);
+  });
 
   it('are missed by a figure on the wrong side', () => {
     const wrong = BENCHES.flatMap(({ bars }) => bars).map(({ bar, isMet }) =>
