@@ -6,8 +6,9 @@ import type { MemoryBrake } from './memory-brake.ts';
 import { HOT_PREFIX, LOADING_KEY } from './store/keys.ts';
 import type { Kv } from './store/kv.ts';
 
-const FIRST_PAUSE_MS = 200;
-const LONGEST_PAUSE_MS = 5000;
+const FIRST_PAUSE_MS = 50;
+/** A store that is well again is used this soon. */
+const LONGEST_PAUSE_MS = 1000;
 
 /** A store that is away at start is waited for, visibly; a configuration that cannot be used is not. */
 export async function untilDone(
@@ -40,11 +41,17 @@ const FULL_HEAP = 0.92;
 const SPARE = 1.6;
 const MIB = 2 ** 20;
 
-/** Ends a start for which there is too little memory with what it would need. `read`: bytes of live records so far. */
-export async function requireHeap(kv: Kv, brake: MemoryBrake, read: number): Promise<void> {
+/** What a record takes in the heap once somebody reads it, in bytes of its text. */
+const HEAP_PER_BYTE = 1.5;
+
+/**
+ * Ends a start for which there is too little memory with what it would need. `read`: bytes of live records so far; `asText`: those of them that
+ * are not in the heap yet.
+ */
+export async function requireHeap(kv: Kv, brake: MemoryBrake, read: number, asText: number): Promise<void> {
   // The collector reports in a turn of its own.
   await turn();
-  if (brake.share < FULL_HEAP) return;
+  if (brake.share + (asText * HEAP_PER_BYTE) / brake.limitBytes < FULL_HEAP) return;
   const { records, bytes } = await kv.size(HOT_PREFIX);
   const has = Math.round(brake.limitBytes / MIB);
   const needs = Math.ceil((has * SPARE * bytes) / Math.max(1, read));

@@ -33,7 +33,7 @@ export async function composeStore(
   const brake = new MemoryBrake(heap, config.limits.heapShare);
   const view = new StoreView(kv, {
     onProblem: (problem) => log.warn({ problem }, 'store view'),
-    onPage: (read) => requireHeap(kv, brake, read),
+    onPage: (...read) => requireHeap(kv, brake, ...read),
   });
   const store = new Store(kv, view, () => format.active >= DERIVED_ROWS_FORMAT);
   return { kv, live, format, heap, brake, view, store };

@@ -54,6 +54,7 @@ const CHANGE = fc.oneof(
   of('deployment-status', () =>
     fc.record({
       phase: fc.constantFrom('Pending', 'Running', 'Degraded'),
+      message: fc.constantFrom(undefined, '', 'a "quoted" \\ text', '","desired":9'),
       desired: count,
       placed: count,
       running: count,

@@ -1,5 +1,5 @@
 import { isFinished, type JobRunState, type StoredRun } from '../../core/model/job-run.ts';
-import type { DeploymentPhase, DeploymentStatus } from '../../core/model/deployment.ts';
+import type { DeploymentPhase } from '../../core/model/deployment.ts';
 import type { TenantId } from '../../core/model/ids.ts';
 import { CONTAINER_PHASES } from '../../core/model/instance.ts';
 import type { NodeLiveness, NodeRecord } from '../../core/model/node.ts';
@@ -7,6 +7,7 @@ import { isLeased, type VolumePhase, type VolumeRecord } from '../../core/model/
 import type { SeenVolume } from '../../core/contract/volume-seen.ts';
 import { idOf, prefixOf, segmentsOf } from '../store/record-ids.ts';
 import type { TenantRecords } from '../store/records.ts';
+import { figuresOf, type StatusFigures } from '../store/status-figures.ts';
 import type { StoreView, ViewChange } from '../store/view.ts';
 
 /** `unconnected`: its agent has not connected yet; `not_ready`: its engine makes no containers; `lost`: its instances are replaced elsewhere. */
@@ -74,7 +75,7 @@ function emptyTally(): TenantTally {
 }
 
 /** While a spec is rolled out, or waits for what it depends on, fewer are placed although no node refused any. */
-export function isUnplaced({ phase, desired, placed }: DeploymentStatus): boolean {
+export function isUnplaced({ phase, desired, placed }: StatusFigures): boolean {
   return placed < desired && (phase === 'Pending' || phase === 'Degraded');
 }
 
@@ -216,7 +217,8 @@ export class StateTallies {
   /** Most changes of it are new specs, which move nothing here. */
   #deployment({ tenantId, id, before, after }: ViewChange<'deployments'>): void {
     if ((before === undefined) === (after === undefined)) return;
-    const status = this.#record(tenantId, 'deployment-status', id);
+    const stored = this.#view.tenant(tenantId, 'deployment-status').get(id);
+    const status = stored && figuresOf(stored);
     const phase = status?.phase ?? 'Pending';
     const tally = this.#tally(tenantId);
     this.#move(tally, 'deployments', before && phase, after && phase);
@@ -227,14 +229,15 @@ export class StateTallies {
   #deploymentStatus({ tenantId, id, before, after }: ViewChange<'deployment-status'>): void {
     if (this.#view.tenant(tenantId, 'deployments').get(id) === undefined) return;
     const tally = this.#tally(tenantId);
-    const [was, is] = [before?.record, after?.record];
+    const was = before && figuresOf(before);
+    const is = after && figuresOf(after);
     this.#move(tally, 'deployments', was?.phase ?? 'Pending', is?.phase ?? 'Pending');
     this.#count(tally, was, -1);
     this.#count(tally, is, 1);
     this.#judgeDeployment(tally, id, is);
   }
 
-  #count({ instances }: TenantTally, status: DeploymentStatus | undefined, sign: 1 | -1): void {
+  #count({ instances }: TenantTally, status: StatusFigures | undefined, sign: 1 | -1): void {
     if (status === undefined) return;
     instances.desired += sign * status.desired;
     instances.placed += sign * status.placed;
@@ -242,7 +245,7 @@ export class StateTallies {
     instances.healthy += sign * status.healthy;
   }
 
-  #judgeDeployment({ trouble }: TenantTally, id: string, status: DeploymentStatus | undefined): void {
+  #judgeDeployment({ trouble }: TenantTally, id: string, status: StatusFigures | undefined): void {
     const isTrouble = status !== undefined && (status.phase === 'Degraded' || isUnplaced(status));
     this.#note(trouble.deployments, id, isTrouble);
   }

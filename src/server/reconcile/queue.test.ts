@@ -55,6 +55,28 @@ describe('keyed queue', () => {
     expect(most).toBe(1);
   });
 
+  it('works on few heavy keys at once, and on light ones meanwhile', async () => {
+    const door = gate();
+    const begun: string[] = [];
+    const { queue: q } = queue(
+      async (key) => {
+        begun.push(key);
+        if (key.startsWith('heavy')) await door.wait();
+      },
+      { isHeavy: (key) => key.startsWith('heavy') },
+    );
+    for (const key of ['heavy-1', 'heavy-2', 'heavy-3', 'light', 'heavy-3', 'heavy-4']) q.add(key);
+    await turn();
+    expect(begun).toEqual(['heavy-1', 'heavy-2', 'light']);
+    for (let at = 0; at < 4; at += 1) {
+      door.open[at]?.();
+      await turn();
+      await turn();
+    }
+    await q.idle();
+    expect(begun).toEqual(['heavy-1', 'heavy-2', 'light', 'heavy-3', 'heavy-4']);
+  });
+
   it('works on a bounded number of keys at once', async () => {
     const door = gate();
     const { queue: q } = queue(door.wait, { concurrency: 3 });

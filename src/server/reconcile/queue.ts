@@ -36,7 +36,7 @@ export class KeyedQueue {
   readonly #waiting = new Set<string>();
   /** Everything before it is gone; what is added comes behind it. */
   #order = this.#waiting.values();
-  /** Waiting keys that are heavy, kept apart so that a light one is found without a search. */
+  /** Waiting keys that were found to be heavy when their turn came, kept apart so that a light one is found without a search. */
   readonly #heavy = new Set<string>();
   readonly #working = new Set<string>();
   #heavyWorking = 0;
@@ -62,13 +62,8 @@ export class KeyedQueue {
     this.#delayed.get(key)?.cancel();
     this.#delayed.delete(key);
     if (this.#working.has(key)) this.#again.add(key);
-    else this.#wait(key);
-    this.#schedule();
-  }
-
-  #wait(key: string): void {
-    if (this.#options.isHeavy?.(key) === true) this.#heavy.add(key);
     else this.#waiting.add(key);
+    this.#schedule();
   }
 
   /** The earlier of two times wins. */
@@ -120,7 +115,7 @@ export class KeyedQueue {
     for (const key of this.#heavy) {
       if (this.#heavyWorking >= HEAVY_CONCURRENCY || this.#working.size >= limit) break;
       this.#heavy.delete(key);
-      // Added as a light one before or after it became heavy: once is enough.
+      // Added again meanwhile: once is enough.
       this.#waiting.delete(key);
       this.#working.add(key);
       this.#heavyWorking += 1;
@@ -140,6 +135,11 @@ export class KeyedQueue {
       }
       const key = this.#next();
       this.#waiting.delete(key);
+      if (this.#options.isHeavy?.(key) === true) {
+        this.#heavy.add(key);
+        this.#startHeavy(limit);
+        continue;
+      }
       this.#heavy.delete(key);
       this.#working.add(key);
       void this.#run(key);
@@ -163,7 +163,7 @@ export class KeyedQueue {
       this.#retry(key);
     }
     this.#working.delete(key);
-    if (this.#again.delete(key)) this.#wait(key);
+    if (this.#again.delete(key)) this.#waiting.add(key);
     if (this.#waiting.size > 0 || this.#heavy.size > 0) this.#schedule();
     if (this.depth === 0) for (const resolve of this.#idle.splice(0)) resolve();
   }

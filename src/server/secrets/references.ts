@@ -4,6 +4,8 @@ import { servedIngress } from '../../core/model/ingress.ts';
 import { jobWorkload } from '../../core/model/job.ts';
 import { type DeploymentName, isOfDeployment, type OwnerName, ownerOf } from '../../core/model/owner.ts';
 import { type SecretPath, secretPathText, splitSecretPath } from '../../core/model/secret-path.ts';
+import type { Stored } from '../store/collection.ts';
+import { UnreadDeployment } from '../store/unread-deployment.ts';
 import type { StoreView, ViewChange } from '../store/view.ts';
 
 export interface SecretConsumer {
@@ -63,6 +65,11 @@ function readsOf(kind: Kind, spec: Workload): readonly Read[] {
     },
   );
   return [...given, ...certificates];
+}
+
+/** Undefined: there is none, or it is known to read nothing. */
+function readingSpec(stored: Stored<{ readonly spec: Workload }> | undefined): Workload | undefined {
+  return stored instanceof UnreadDeployment ? undefined : stored?.record.spec;
 }
 
 /**
@@ -140,7 +147,7 @@ export class SecretReferences {
         break;
       case 'deployments':
       case 'canaries':
-        this.#replace(tenantId, kind, before?.record.spec, after?.record.spec);
+        this.#replace(tenantId, kind, readingSpec(before), readingSpec(after));
         break;
       case 'jobs':
         this.#replace(

@@ -21,6 +21,7 @@ export class Collection<T> {
   #byId: Map<string, Stored<T>> | undefined;
   /** What a record is found by besides its id; absent: by nothing else. */
   readonly otherId: ((record: T) => string | undefined) | undefined;
+  /** Made when somebody first asks: a start would make it for all records. */
   #idOfOther: Map<string, string> | undefined;
   #ids: SortedIds | undefined;
   #bytes = 0;
@@ -50,8 +51,22 @@ export class Collection<T> {
 
   /** By its other id. */
   find(otherId: string): Stored<T> | undefined {
-    const id = this.#idOfOther?.get(otherId);
+    const id = (this.#idOfOther ??= this.#otherIds()).get(otherId);
     return id === undefined ? undefined : this.#byId?.get(id);
+  }
+
+  #otherIds(): Map<string, string> {
+    const ids = new Map<string, string>();
+    for (const { id, record } of this.values()) {
+      const otherId = this.otherId?.(record);
+      if (otherId !== undefined) ids.set(otherId, id);
+    }
+    return ids;
+  }
+
+  /** In no order: faster than a list where there are many. */
+  values(): Iterable<Stored<T>> {
+    return this.#byId?.values() ?? [];
   }
 
   /** `replaced`: bytes of the record of this id until now; none: there was no record. */
@@ -59,7 +74,7 @@ export class Collection<T> {
     const byId = (this.#byId ??= new Map());
     const { size } = byId;
     this.#changes += 1;
-    if (this.otherId !== undefined) this.#note(stored, replaced === 0 ? undefined : byId.get(stored.id));
+    if (this.#idOfOther !== undefined) this.#note(stored, replaced === 0 ? undefined : byId.get(stored.id));
     byId.set(stored.id, stored);
     this.#bytes += (stored.bytes ?? 0) - replaced;
     // One lookup shows whether the id is new: a start sets hundreds of thousands of them.
@@ -71,7 +86,7 @@ export class Collection<T> {
     if (existing === undefined) return undefined;
     this.#changes += 1;
     this.#byId?.delete(id);
-    if (this.otherId !== undefined) this.#note(undefined, existing);
+    if (this.#idOfOther !== undefined) this.#note(undefined, existing);
     this.#ids?.delete(id);
     this.#bytes -= existing.bytes ?? 0;
     return existing;
@@ -82,7 +97,7 @@ export class Collection<T> {
     const is = stored && this.otherId?.(stored.record);
     if (was === is) return;
     if (was !== undefined) this.#idOfOther?.delete(was);
-    if (stored !== undefined && is !== undefined) (this.#idOfOther ??= new Map()).set(is, stored.id);
+    if (stored !== undefined && is !== undefined) this.#idOfOther?.set(is, stored.id);
   }
 
   list(page: CollectionPage = {}): Stored<T>[] {

@@ -89,7 +89,10 @@ async function take({ kv, tenant, lose }: Opened, promised: Promised, one: Step)
     const spec = { name: 'web', image, replicas } as DeploymentRecord['spec'];
     const pin = one.digest === undefined ? {} : { imageDigest: one.digest };
     promised.last += 1;
-    const record = { spec, specHash: `h-${image}`, version: promised.last, ...pin } as DeploymentRecord;
+    // As they are written, so that a start leaves them unread.
+    const times = { createdAt: '', updatedAt: '' };
+    const specHash = image.repeat(64);
+    const record = { spec, specHash, ...pin, version: promised.last, ...times } as DeploymentRecord;
     putVersion(transaction, { previous, record }, { change: 'updated', at: '', by: 'me' });
     promised.versions.set(record.version, inWords({ ...spec, ...pin }));
     promised.snapshots.set(record.specHash, inWords({ ...spec, ...pin }));

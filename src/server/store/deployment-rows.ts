@@ -6,6 +6,7 @@ import type { Stored } from './collection.ts';
 import { joinId } from './keys.ts';
 import { idOf } from './record-ids.ts';
 import type { Transaction } from './transaction.ts';
+import { UnreadDeployment } from './unread-deployment.ts';
 
 /**
  * The record of a deployment says all that its newest archive version and the snapshot of its spec say. So neither is stored with it
@@ -34,8 +35,33 @@ export function standsForRows(record: unknown): boolean {
 }
 
 /** The id of the snapshot that a record stands for; undefined: that is stored. */
-export function derivedSnapshotId({ id, record }: Stored<DeploymentRecord>): string | undefined {
-  return record.newest === undefined ? undefined : `${id}/${joinId(record.specHash)}`;
+export function derivedSnapshotId(stored: Stored<DeploymentRecord>): string | undefined {
+  const { id } = stored;
+  if (stored instanceof UnreadDeployment) return `${id}/${stored.specHash}`;
+  const { newest, specHash } = stored.record;
+  return newest === undefined ? undefined : `${id}/${joinId(specHash)}`;
+}
+
+/** Made when it is read. */
+class UnreadSnapshot implements Stored<SpecSnapshot> {
+  readonly id: string;
+  readonly modRevision: number;
+  readonly createRevision: number;
+  readonly bytes = 0;
+  readonly #of: Stored<DeploymentRecord>;
+  #record: SpecSnapshot | undefined;
+
+  constructor(id: string, of: Stored<DeploymentRecord>) {
+    this.id = id;
+    this.modRevision = of.modRevision;
+    this.createRevision = of.createRevision;
+    this.#of = of;
+    this.#record = undefined;
+  }
+
+  get record(): SpecSnapshot {
+    return (this.#record ??= snapshotOf(this.#of.record));
+  }
 }
 
 /** `isLarge`: made when it is read, as the record is. */
@@ -45,6 +71,7 @@ export function derivedSnapshot(
 ): Stored<SpecSnapshot> | undefined {
   const id = derivedSnapshotId(stored);
   if (id === undefined) return undefined;
+  if (stored instanceof UnreadDeployment) return new UnreadSnapshot(id, stored);
   const { modRevision, createRevision } = stored;
   // The bytes are those of the record.
   const held = { id, modRevision, createRevision, bytes: 0 };
@@ -55,6 +82,11 @@ export function derivedSnapshot(
       return snapshotOf(stored.record);
     },
   };
+}
+
+/** Whether a snapshot of the view is the current spec of its deployment, and not a row of its own. */
+export function isDerivedSnapshot({ bytes }: Stored<SpecSnapshot>): boolean {
+  return bytes === 0;
 }
 
 interface Replaced {

@@ -84,7 +84,7 @@ export function tenantOfKey(key: string): TenantId | undefined {
 
 export interface HotKey {
   /** Absent for platform-wide records. */
-  readonly tenantId?: TenantId;
+  readonly tenantId?: TenantId | undefined;
   readonly kind: string;
   readonly id: string;
 }

@@ -1,5 +1,3 @@
-import type { HotKey } from './keys.ts';
-
 /** Shorter ones are shared by the parser. */
 const FROM_LENGTH = 10;
 /** As many strings are remembered until half of them are forgotten, those that were not met for longest. */
@@ -20,15 +18,16 @@ export class SharedStrings {
     this.#most = most / 2;
   }
 
-  /** With an id that does not hold the text of the key, which it was cut from. */
-  ofKey(key: HotKey): HotKey {
+  /** Of a key. */
+  ownId(id: string): string {
     // Records of one deployment often come one after another.
-    if (key.id !== this.#lastId) this.#lastId = this.#own(Buffer.from(key.id).toString());
-    return { ...key, id: this.#lastId };
+    if (id !== this.#lastId) this.#lastId = this.own(id);
+    return this.#lastId;
   }
 
-  #own(text: string): string {
-    return this.#find(text) ?? this.#remember(text);
+  /** As a text of its own, which does not hold the longer one that it was cut from. */
+  own(text: string): string {
+    return this.#find(text) ?? this.#remember(Buffer.from(text).toString());
   }
 
   #find(text: string): string | undefined {

@@ -1,33 +1,44 @@
 import type { Stored } from './collection.ts';
-import type { KvEntry } from './kv.ts';
+import type { KeptText } from './kept-texts.ts';
 import { decodeRecord } from './records.ts';
 import type { SharedStrings } from './shared-strings.ts';
 
-/** A record as its text until somebody asks for it: the text is half as large, and a start need not decode it. */
-export class UnreadRecord implements Stored<unknown> {
+/** A record as its text until somebody asks for it: a start need not decode it, nor the collector look at it. */
+export class UnreadRecord<T> implements Stored<T> {
   readonly id: string;
   readonly modRevision: number;
   readonly createRevision: number;
   readonly bytes: number;
   readonly #strings: SharedStrings;
-  #text: string | undefined;
-  #record: unknown;
+  #kept: KeptText | undefined;
+  #record: T | undefined;
 
-  constructor(id: string, { value, modRevision, createRevision }: KvEntry, strings: SharedStrings) {
+  constructor(
+    { id, modRevision, createRevision, bytes }: Omit<Required<Stored<unknown>>, 'record'>,
+    text: KeptText,
+    strings: SharedStrings,
+  ) {
     this.id = id;
     this.modRevision = modRevision;
     this.createRevision = createRevision;
-    this.bytes = Buffer.byteLength(value);
+    this.bytes = bytes;
     this.#strings = strings;
-    this.#text = value;
+    this.#kept = text;
     this.#record = undefined;
   }
 
-  get record(): unknown {
-    if (this.#text === undefined) return this.#record;
-    this.#record = decodeRecord(this.id, this.#text);
-    this.#strings.within(this.#record);
-    this.#text = undefined;
-    return this.#record;
+  /** Undefined once it was read. */
+  get text(): string | undefined {
+    const { piece, from } = this.#kept ?? {};
+    return from === undefined ? undefined : piece?.toString('utf8', from, from + this.bytes);
+  }
+
+  get record(): T {
+    if (this.#record !== undefined) return this.#record;
+    const record = decodeRecord<T>(this.id, this.text ?? '');
+    this.#strings.within(record);
+    this.#record = record;
+    this.#kept = undefined;
+    return record;
   }
 }

@@ -6,10 +6,13 @@ import { Collection, type Stored } from './collection.ts';
 import { derivedSnapshot, derivedSnapshotId } from './deployment-rows.ts';
 import { globalKey, HOT_PREFIX, type HotKey, leadingId, parseHotKey, tenantKey } from './keys.ts';
 import type { Kv, KvChangeBatch, KvEntry, Watch } from './kv.ts';
+import { KeptTexts } from './kept-texts.ts';
 import { LargeRecords } from './large-records.ts';
 import { snapshotPages } from './pages.ts';
+import { RecentPlaces } from './recent-places.ts';
 import { CODEC, decodeRecord, type GlobalRecords, type TenantRecords } from './records.ts';
 import { SharedStrings } from './shared-strings.ts';
+import { hashInText, UnreadDeployment } from './unread-deployment.ts';
 import { UnreadRecord } from './unread-record.ts';
 
 type HotRecords = GlobalRecords & TenantRecords;
@@ -30,23 +33,41 @@ export type ViewListener = (change: ViewChange) => void;
 
 export interface ViewOptions {
   readonly onProblem: (problem: string) => void;
-  /** Called while the store is read for the first time, with the bytes read so far; what it throws ends the reading. */
-  readonly onPage?: (bytes: number) => Promise<void> | void;
+  /** Called while the store is read for the first time, with the bytes read so far, and those of them that are kept as text; what it throws ends the reading. */
+  readonly onPage?: (bytes: number, asText: number) => Promise<void> | void;
 }
 
 interface PutOptions {
   /** The store was set back: an older revision replaces a newer one. */
   readonly isSetBack?: boolean;
-  /** At the first reading, of many records at once. */
-  readonly strings?: SharedStrings;
-  /** Nothing is held under the key. */
-  readonly isNew?: boolean;
+  readonly loading?: Loading;
+}
+
+/** The records of one kind and one tenant, or of the platform. */
+interface Held extends Omit<HotKey, 'id'> {
+  readonly collection: Collection<unknown>;
+}
+
+type HeldPlace = HotKey & Held;
+
+/** Of the first reading, of many records at once. */
+interface Loading {
+  readonly strings: SharedStrings;
+  readonly places: RecentPlaces<Held>;
+  /** Nothing is held under any key yet. */
+  readonly isNew: boolean;
+  /** A stored snapshot of a spec was among them. */
+  hasSnapshots: boolean;
 }
 
 /** Records that are not stored under their tenant, and count for it all the same. */
 const OF_TENANTS: ReadonlySet<string> = new Set<keyof GlobalRecords>(['tokens', 'sessions']);
 /** Kinds that nobody reads before the view is loaded. */
-const READ_LATER: ReadonlySet<string> = new Set<keyof TenantRecords>(['rollouts', 'specs']);
+const READ_LATER: ReadonlySet<string> = new Set<keyof TenantRecords>([
+  'deployment-status',
+  'rollouts',
+  'specs',
+]);
 /** Strings that are met in many records; those of one deployment alone are not worth remembering then. */
 const COMMON_STRINGS = 4096;
 /** Kinds whose key is a name, and whose records have an id that is asked for too. */
@@ -80,6 +101,7 @@ export class StoreView {
   readonly #listeners = new Set<ViewListener>();
   readonly #large = new LargeRecords();
   readonly #common = new SharedStrings(COMMON_STRINGS);
+  readonly #texts = new KeptTexts();
   readonly #ofTenants = new Map<string, Stock>();
   /** By key, snapshots of records that are being replaced or removed, until the whole commit is taken in. */
   readonly #left = new Map<string, Stored<unknown>>();
@@ -135,17 +157,22 @@ export class StoreView {
     const gone = new Set(this.#heldKeys());
     const isNew = gone.size === 0;
     let [revision, bytes] = [0, 0];
-    const options = { strings: new SharedStrings(), isNew };
+    const loading = {
+      strings: new SharedStrings(),
+      places: new RecentPlaces<Held>(),
+      isNew,
+      hasSnapshots: false,
+    };
     const pages = this.#kv.load?.(HOT_PREFIX) ?? snapshotPages(this.#kv, HOT_PREFIX);
     for await (const page of pages) {
       if (this.#closed) return;
       ({ revision } = page);
       for (const entry of page.entries) {
         if (!isNew) gone.delete(entry.key);
-        this.#put(entry, options);
+        this.#put(entry, { loading });
         bytes += entry.value.length;
       }
-      await this.#options.onPage?.(bytes);
+      await this.#options.onPage?.(bytes, this.#texts.bytes);
     }
     for (const key of gone) this.#remove(key);
     this.#settle();
@@ -222,26 +249,41 @@ export class StoreView {
     return keys;
   }
 
-  #put(entry: KvEntry, { isSetBack = false, strings, isNew = false }: PutOptions = {}): void {
-    const parsed = parseHotKey(entry.key);
-    if (parsed === undefined) return;
-    const key = strings === undefined ? parsed : strings.ofKey(parsed);
-    const collection = this.#collection(key.tenantId, key.kind);
+  /** Where a key belongs; undefined: it is none of a record. */
+  #place(fullKey: string, loading: Loading | undefined): HeldPlace | undefined {
+    const known = loading?.places.find(fullKey);
+    if (loading !== undefined && known !== undefined)
+      return { ...known.value, id: loading.strings.ownId(fullKey.slice(known.beginning.length)) };
+    const key = parseHotKey(fullKey);
+    if (key === undefined) return undefined;
+    const { tenantId, kind, id } = key;
+    const collection = this.#collection(tenantId, kind);
+    if (loading === undefined) return { tenantId, kind, id, collection };
+    loading.places.note(fullKey.slice(0, fullKey.length - id.length), { tenantId, kind, collection });
+    return { tenantId, kind, id: loading.strings.ownId(id), collection };
+  }
+
+  #put(entry: KvEntry, { isSetBack = false, loading }: PutOptions = {}): void {
+    const key = this.#place(entry.key, loading);
+    if (key === undefined) return;
+    const { tenantId, kind, id, collection } = key;
+    const isNew = loading?.isNew === true;
     // In a large collection it costs as much to find nothing as to decode a record. A snapshot may be there as that of its deployment.
-    const before = isNew && key.kind !== 'specs' ? undefined : collection.get(key.id);
+    const before = isNew && kind !== 'specs' ? undefined : collection.get(id);
     if (before !== undefined && before.modRevision >= entry.modRevision && !isSetBack) return;
     // Revisions say nothing then; the record that stands for it is listed before it.
-    if (isSetBack && key.kind === 'specs' && this.#isDerived(key, entry.modRevision)) return;
-    const after = this.#stored(key, entry, strings);
+    if (isSetBack && kind === 'specs' && this.#isDerived(key, entry.modRevision)) return;
+    const after = this.#stored(key, entry, loading?.strings);
+    if (loading !== undefined && kind === 'specs') loading.hasSnapshots = true;
     const deployments = deploymentsOf(key);
-    if (deployments !== undefined && before !== undefined) this.#leave(deployments, key.id);
+    if (deployments !== undefined && before !== undefined) this.#leave(deployments, id);
     collection.set(after, before?.bytes);
-    const derived = deployments && this.#derive(deployments, key.id);
-    if (key.tenantId === undefined && OF_TENANTS.has(key.kind)) {
-      this.#count(key.kind, before, -1);
-      this.#count(key.kind, after, 1);
+    const derived = deployments && this.#derive(deployments, id, isNew && !loading.hasSnapshots);
+    if (tenantId === undefined && OF_TENANTS.has(kind)) {
+      this.#count(kind, before, -1);
+      this.#count(kind, after, 1);
     }
-    this.#emit(before === undefined ? { ...key, after } : { ...key, before, after });
+    this.#emit(before === undefined ? { tenantId, kind, id, after } : { tenantId, kind, id, before, after });
     if (derived) this.#emit(derived);
   }
 
@@ -265,13 +307,13 @@ export class StoreView {
   }
 
   /** The snapshot that the record stands for, if any: in the view before anybody hears of the record. */
-  #derive(tenantId: TenantId, id: string): HotChange | undefined {
+  #derive(tenantId: TenantId, id: string, isNew: boolean): HotChange | undefined {
     const stored = this.tenant(tenantId, 'deployments').get(id);
     const after = stored && derivedSnapshot(stored, this.#large.isLarge(stored.bytes ?? 0));
     if (after === undefined) return undefined;
     this.#countDerived(tenantId, stored, 1);
     const specs = this.tenant(tenantId, 'specs');
-    const before = specs.get(after.id);
+    const before = isNew ? undefined : specs.get(after.id);
     // Records are loaded in any order: a snapshot that was stored later stays.
     if (!this.#isLoaded && before !== undefined && before.modRevision > after.modRevision) return undefined;
     specs.set(after, before?.bytes);
@@ -307,18 +349,30 @@ export class StoreView {
     this.#left.clear();
   }
 
-  #stored({ kind, id }: HotKey, entry: KvEntry, strings?: SharedStrings): Stored<unknown> {
-    const { key, value, modRevision, createRevision } = entry;
+  /** Undefined: what it says is needed at once. */
+  #unread({ kind, id }: HotKey, entry: KvEntry, bytes: number): Stored<unknown> | undefined {
+    const { value, modRevision, createRevision } = entry;
+    const about = { id, modRevision, createRevision, bytes };
+    if (READ_LATER.has(kind)) return new UnreadRecord(about, this.#texts.keep(value, bytes), this.#common);
+    const hash = kind === 'deployments' ? hashInText(value) : undefined;
+    if (hash === undefined) return undefined;
+    return new UnreadDeployment(this.#common.own(hash), about, this.#texts.keep(value, bytes), this.#common);
+  }
+
+  #stored(key: HotKey, entry: KvEntry, strings?: SharedStrings): Stored<unknown> {
+    const { id } = key;
+    const { value, modRevision, createRevision } = entry;
     const bytes = Buffer.byteLength(value);
     if (!this.#large.isLarge(bytes)) {
       // One of another format is read at once: a release that cannot read it must not start.
-      if (strings !== undefined && READ_LATER.has(kind) && CODEC.isCurrent(value))
-        return new UnreadRecord(id, entry, this.#common);
-      const record: unknown = entry.record ?? decodeRecord(key, value);
+      const unread =
+        strings !== undefined && CODEC.isCurrent(value) ? this.#unread(key, entry, bytes) : undefined;
+      if (unread !== undefined) return unread;
+      const record: unknown = entry.record ?? decodeRecord(entry.key, value);
       if (entry.record === undefined) strings?.within(record);
       return { id, record, modRevision, createRevision, bytes };
     }
-    const read = this.#large.hold(key, value);
+    const read = this.#large.hold(entry.key, value);
     return {
       id,
       get record() {

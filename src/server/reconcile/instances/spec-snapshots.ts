@@ -1,6 +1,7 @@
 import type { TenantId } from '../../../core/model/ids.ts';
 import { activeRun } from '../../../core/model/job-run.ts';
 import { jobOwner, ownerOf } from '../../../core/model/owner.ts';
+import { isDerivedSnapshot } from '../../store/deployment-rows.ts';
 import { leadingId } from '../../store/keys.ts';
 import { idOf, prefixOf, segmentsOf } from '../../store/record-ids.ts';
 import type { TenantStore } from '../../store/store.ts';
@@ -25,9 +26,10 @@ export class SpecSnapshotsController extends Reconciler {
     const { view } = this.deps.store;
     const deployments = view.tenant(tenantId, 'deployments');
     // Of most deployments the current one is all there is: at a start none of them waits for its turn.
-    for (const id of view.tenant(tenantId, 'specs').ids()) {
-      const owner = leadingId(id);
-      if (deployments.get(owner)?.record.specHash !== id.slice(owner.length + 1))
+    for (const snapshot of view.tenant(tenantId, 'specs').values()) {
+      if (isDerivedSnapshot(snapshot)) continue;
+      const owner = leadingId(snapshot.id);
+      if (deployments.get(owner)?.record.specHash !== snapshot.id.slice(owner.length + 1))
         this.add(tenantId, owner, REST_MS);
     }
   }

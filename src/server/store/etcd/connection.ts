@@ -11,7 +11,8 @@ const MIN_PROBE_INTERVAL_MS = 1_500;
 const PROBE_TIMEOUT_MS = 1_000;
 const CONNECT_TIMEOUT_MS = 5_000;
 const RECONNECT_BASE_MS = 50;
-const RECONNECT_MAX_MS = 300;
+/** Everything that was sent meanwhile waits for it, and a start of both at once. */
+const RECONNECT_MAX_MS = 100;
 const STREAM_WINDOW_BYTES = 4 * 1024 * 1024;
 const CONNECTION_WINDOW_BYTES = 32 * 1024 * 1024;
 

@@ -6,7 +6,7 @@ import { cellsOf, prepareRows } from './rows.ts';
 import { decodeMeta, prepareReader, selectMeta } from './schema.ts';
 
 /** Rows that are read at once. */
-const BLOCK_ROWS = 4096;
+const BLOCK_ROWS = 512;
 /** A block of more is halved: what it holds is in memory twice for a moment. */
 const BLOCK_BYTES = 8 * 1024 * 1024;
 /** Where fewer than one row in so many is wanted, each is looked up by itself. */

@@ -1,0 +1,91 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { TenantId } from '../../core/model/ids.ts';
+import { tenantKey } from './keys.ts';
+import { createMemoryKv } from './memory.ts';
+import { encodeRecord } from './records.ts';
+import { hashInText, UnreadDeployment } from './unread-deployment.ts';
+import { UnreadRecord } from './unread-record.ts';
+import { StoreView } from './view.ts';
+
+const T1 = 't1' as TenantId;
+const HASH = 'a'.repeat(64);
+const OTHER = 'b'.repeat(64);
+const TIMES = { createdAt: '2026-01-01T00:00:00.000Z', updatedAt: '2026-01-01T00:00:00.000Z' };
+const NEWEST = { change: 'created', at: '2026-01-01T00:00:00.000Z', by: 'me "[]' };
+const SEEN = [{ image: 'web:1', digest: 'sha256:1', version: 1 }];
+
+function record(spec: object, more: object = {}) {
+  return {
+    id: 'dep_1',
+    tenantId: T1,
+    spec,
+    specHash: HASH,
+    imageDigest: 'sha256:1',
+    seenImages: SEEN,
+    version: 1,
+    ...TIMES,
+    ...more,
+  };
+}
+
+describe('the hash in the text of a deployment', () => {
+  it('is found where it stands for its rows', () => {
+    expect(hashInText(encodeRecord(record({ name: 'web' }, { newest: { ...NEWEST, by: 'me' } })))).toBe(HASH);
+  });
+
+  it.each([
+    ['stands for no rows', record({ name: 'web' })],
+    ['has orders', record({ name: 'web' }, { orders: [], newest: NEWEST })],
+    [
+      'names a credential',
+      record({ secrets: [{ vault_path: 'kv/a' }] }, { newest: { ...NEWEST, by: 'me' } }),
+    ],
+  ])('is not taken from one that %s', (_, one) => {
+    expect(hashInText(encodeRecord(one))).toBeUndefined();
+  });
+
+  it('is never another one, whatever the spec and the rest of the record say', () => {
+    const nested = record({ name: 'web' }, { newest: { ...NEWEST, by: 'me' }, specHash: OTHER });
+    const value = fc.oneof(
+      fc.jsonValue(),
+      fc.constantFrom<unknown>(nested, encodeRecord(nested), { inner: {}, specHash: OTHER }),
+    );
+    const members = fc.dictionary(fc.constantFrom('specHash', 'newest', 'version', 'labels', 'z'), value);
+    fc.assert(
+      fc.property(members, members, fc.boolean(), (spec, more, isPlain) => {
+        const whole = { ...record(spec), ...(isPlain ? {} : more), specHash: HASH, newest: NEWEST };
+        const found = hashInText(encodeRecord(whole));
+        expect([undefined, HASH]).toContain(found);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+it('a start leaves deployments, statuses and rollouts unread, and gives what they say to who asks', async () => {
+  const kv = createMemoryKv();
+  const deployment = record({ name: 'web', image: 'größe:1' }, { newest: { ...NEWEST, by: 'me' } });
+  const status = { phase: 'Running', message: '"ü"', desired: 1, placed: 1, running: 1, healthy: 1 };
+  await kv.commit({
+    puts: [
+      { key: tenantKey(T1, 'deployments', 'web'), value: encodeRecord(deployment) },
+      { key: tenantKey(T1, 'deployment-status', 'web'), value: encodeRecord(status) },
+    ],
+  });
+  const view = await StoreView.open(kv, { onProblem: () => undefined });
+  const [stored] = view.tenant(T1, 'deployments').list();
+  expect(stored).toBeInstanceOf(UnreadDeployment);
+  const unread = view.tenant(T1, 'deployment-status').get('web');
+  expect(unread instanceof UnreadRecord && unread.text).toBe(encodeRecord(status));
+  expect(view.tenant(T1, 'specs').get(`web/${HASH}`)?.record).toEqual({
+    ...deployment.spec,
+    imageDigest: 'sha256:1',
+  });
+  expect(stored?.record).toEqual(deployment);
+  expect(stored?.record).toBe(view.tenant(T1, 'deployments').find('dep_1')?.record);
+  expect(unread?.record).toEqual(status);
+  expect(unread instanceof UnreadRecord && unread.text).toBeUndefined();
+  view.close();
+  await kv.close();
+});
