@@ -20,14 +20,14 @@ export class Collection<T> {
   /** Absent until there is a record: a tenant has many kinds, and of most of them none. */
   #byId: Map<string, Stored<T>> | undefined;
   /** What a record is found by besides its id; absent: by nothing else. */
-  readonly otherId: ((record: T) => string | undefined) | undefined;
+  readonly otherId: ((stored: Stored<T>) => string | undefined) | undefined;
   /** Made when somebody first asks: a start would make it for all records. */
   #idOfOther: Map<string, string> | undefined;
   #ids: SortedIds | undefined;
   #bytes = 0;
   #changes = 0;
 
-  constructor(otherId?: (record: T) => string | undefined) {
+  constructor(otherId?: (stored: Stored<T>) => string | undefined) {
     this.otherId = otherId;
   }
 
@@ -57,9 +57,9 @@ export class Collection<T> {
 
   #otherIds(): Map<string, string> {
     const ids = new Map<string, string>();
-    for (const { id, record } of this.values()) {
-      const otherId = this.otherId?.(record);
-      if (otherId !== undefined) ids.set(otherId, id);
+    for (const stored of this.values()) {
+      const otherId = this.otherId?.(stored);
+      if (otherId !== undefined) ids.set(otherId, stored.id);
     }
     return ids;
   }
@@ -93,8 +93,8 @@ export class Collection<T> {
   }
 
   #note(stored: Stored<T> | undefined, before: Stored<T> | undefined): void {
-    const was = before && this.otherId?.(before.record);
-    const is = stored && this.otherId?.(stored.record);
+    const was = before && this.otherId?.(before);
+    const is = stored && this.otherId?.(stored);
     if (was === is) return;
     if (was !== undefined) this.#idOfOther?.delete(was);
     if (stored !== undefined && is !== undefined) this.#idOfOther?.set(is, stored.id);

@@ -76,6 +76,9 @@ it('a start leaves deployments, statuses and rollouts unread, and gives what the
   const view = await StoreView.open(kv, { onProblem: () => undefined });
   const [stored] = view.tenant(T1, 'deployments').list();
   expect(stored).toBeInstanceOf(UnreadDeployment);
+  expect(view.tenant(T1, 'deployments').find('dep_1')).toBe(stored);
+  expect(view.tenant(T1, 'deployments').find('dep_2')).toBeUndefined();
+  expect(stored instanceof UnreadDeployment && stored.text).toBe(encodeRecord(deployment));
   const unread = view.tenant(T1, 'deployment-status').get('web');
   expect(unread instanceof UnreadRecord && unread.text).toBe(encodeRecord(status));
   expect(view.tenant(T1, 'specs').get(`web/${HASH}`)?.record).toEqual({

@@ -5,6 +5,9 @@ import { UnreadRecord } from './unread-record.ts';
 const LAST_MEMBERS =
   /\},"specHash":"([0-9a-f]{64})"(?:,"imageDigest":"[^"\\]*")?(?:,"seenImages":\[[^[\]]*\])?,"version":\d+,"createdAt":"[^"\\]*","updatedAt":"[^"\\]*","newest":\{"change":"[^"\\]*","at":"[^"\\]*","by":"[^"\\]*"\}\}$/y;
 const BEFORE_HASH = '},"specHash":"';
+const FIRST_MEMBER = /^\{"v":\d+,"id":"([^"\\]*)",/;
+/** More than that member takes. */
+const FIRST_BYTES = 80;
 /** Every reference to a credential has it, of variables and of certificates. */
 const REFERENCE = '"vault_path":';
 
@@ -15,6 +18,11 @@ export class UnreadDeployment extends UnreadRecord<DeploymentRecord> {
   constructor(specHash: string, ...args: ConstructorParameters<typeof UnreadRecord>) {
     super(...args);
     this.specHash = specHash;
+  }
+
+  /** Undefined: that takes reading it. */
+  get typedId(): string | undefined {
+    return FIRST_MEMBER.exec(this.beginning(FIRST_BYTES) ?? '')?.[1];
   }
 }
 

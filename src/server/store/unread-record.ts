@@ -29,8 +29,13 @@ export class UnreadRecord<T> implements Stored<T> {
 
   /** Undefined once it was read. */
   get text(): string | undefined {
+    return this.beginning(this.bytes);
+  }
+
+  /** The first bytes of the text. */
+  protected beginning(bytes: number): string | undefined {
     const { piece, from } = this.#kept ?? {};
-    return from === undefined ? undefined : piece?.toString('utf8', from, from + this.bytes);
+    return from === undefined ? undefined : piece?.toString('utf8', from, from + Math.min(bytes, this.bytes));
   }
 
   get record(): T {

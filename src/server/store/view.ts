@@ -73,7 +73,10 @@ const COMMON_STRINGS = 4096;
 /** Kinds whose key is a name, and whose records have an id that is asked for too. */
 const BY_TYPED_ID: ReadonlySet<string> = new Set<keyof TenantRecords>(['deployments']);
 
-function typedId(record: unknown): string | undefined {
+function typedId(stored: Stored<unknown>): string | undefined {
+  const known = stored instanceof UnreadDeployment ? stored.typedId : undefined;
+  if (known !== undefined) return known;
+  const { record } = stored;
   const id = isRecord(record) ? record['id'] : undefined;
   return typeof id === 'string' ? id : undefined;
 }
