@@ -1,9 +1,13 @@
 /**
- * What the agent adds to the engine's own work: one instance from assignment to reported as running against create and
- * start by hand, a hundred at once against the same by hand at the same concurrency, and memory at rest. Needs root.
+ * Memory of an agent at rest: with nothing compiled from before, as after an installation, and after the load. What it adds to the
+ * engine's own work: one instance from assignment to reported as running against create and start by hand, many at once against
+ * the same by hand at the same concurrency. Needs root.
  *
  *     node bench/agent.ts [single instances] [at once]
  */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { containerSpec } from '../src/agent/containers/container-spec.ts';
 import type { DockerEngine } from '../src/agent/engine/docker-engine.ts';
@@ -15,7 +19,9 @@ import { INSTALL_ID, TENANT } from '../test/support/harness/fake-control-plane.t
 
 const owner = { node: 'n1', installId: INSTALL_ID, tenantId: TENANT.id, tenantSlug: TENANT.slug };
 const SINGLES = Number(process.argv[2] ?? 20);
-const MANY = Number(process.argv[3] ?? 100);
+const MANY = Number(process.argv[3] ?? 50);
+const ROUNDS = 2;
+const AT_REST_MS = 5000;
 
 async function byHand(engine: DockerEngine, n: number): Promise<string> {
   const assigned = instance(`hand_${n}`);
@@ -76,6 +82,10 @@ async function manyByAgent({ plane }: AgentBench, round: number): Promise<number
   return ms;
 }
 
+function mib(bytes: number): string {
+  return (bytes / 2 ** 20).toFixed(0);
+}
+
 function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 }
@@ -93,13 +103,20 @@ await new EngineTransport(daemon.socketPath).call({
     IPAM: { Config: [{ Subnet: '172.31.240.0/22' }] },
   },
 });
-await using bench = await AgentBench.start(daemon);
+// As after an installation: compiled code of earlier starts would save it memory.
+const compiled = mkdtempSync(join(tmpdir(), 'berth-bench-compiled-'));
+await using bench = await AgentBench.start(daemon, [], daemon.socketPath, [
+  'env',
+  `NODE_COMPILE_CACHE=${compiled}`,
+]);
 const { engine, plane, agent } = bench;
 plane.heartbeatMs = 5000;
 plane.silenceMs = 15_000;
 plane.assign([instance('warm')]);
 await plane.untilPhase('warm', 'running');
 const { cpus } = await engine.info();
+await pause(AT_REST_MS);
+console.log(`agent at rest: ${mib(agent.rssBytes)} MiB, nothing compiled from before`);
 
 const hand: number[] = [];
 const led: number[] = [];
@@ -117,12 +134,13 @@ for (let n = 0; n < SINGLES; n += 1) {
 }
 console.log(`one instance, p50: engine ${median(hand).toFixed(0)} ms, agent ${median(led).toFixed(0)} ms`);
 
-for (let round = 0; round < 3; round += 1) {
+for (let round = 0; round < ROUNDS; round += 1) {
   const own = await manyByHand(engine, 2 * cpus);
   const agents = await manyByAgent(bench, round);
   console.log(
     `${MANY} instances: engine ${own.toFixed(0)} ms, agent ${agents.toFixed(0)} ms, ratio of rates ${(own / agents).toFixed(2)}`,
   );
 }
-await pause(5000);
-console.log(`agent at rest: ${(agent.rssBytes / 2 ** 20).toFixed(0)} MiB`);
+await pause(AT_REST_MS);
+console.log(`agent at rest: ${mib(agent.rssBytes)} MiB, after the load`);
+rmSync(compiled, { recursive: true, force: true });

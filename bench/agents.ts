@@ -9,7 +9,7 @@ import { startServerProcess } from './support/server-process.ts';
 
 /**
  * Connected agents that report every heartbeat, against a control plane in a process of its own on loopback: its memory and
- * its share of a core, and the same number of bare sockets with the same messages beside it. Each agent holds one descriptor in
+ * its share of a core, and the same number of bare sockets with the same messages both ways beside it. Each agent holds one descriptor in
  * each process. Usage: node bench/agents.ts [agents] [seconds]
  */
 const agents = Number(process.argv[2] ?? 2000);
@@ -56,7 +56,7 @@ async function shareOfCore(pid: number): Promise<number> {
 }
 
 async function bareSockets(): Promise<void> {
-  const bare = await startChild(new URL('./support/bare-sockets.ts', import.meta.url), []);
+  const bare = await startChild(new URL('./support/bare-sockets.ts', import.meta.url), [String(heartbeatMs)]);
   const open = async (): Promise<WebSocket> => {
     const socket = new WebSocket(`ws://127.0.0.1:${bare.port}`, { perMessageDeflate: false });
     await once(socket, 'open');

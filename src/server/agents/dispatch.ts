@@ -313,7 +313,7 @@ export class Dispatch {
     switch (message.type) {
       case 'report':
         if (message.epoch !== epoch) return;
-        session.seenAt = new Date().toISOString();
+        session.seenMs = Date.now();
         this.#liveness.beat(tenantId, node);
         this.#takeReport(session, message);
         return;

@@ -40,6 +40,8 @@ export function parseNodeCleaning(value: unknown): NodeCleaning | undefined {
 /** Of an instance that is named more than once, what was said last. */
 function settled(report: Report): Report {
   const { observations, volumes } = report;
+  // Most heartbeats say nothing.
+  if (observations.length < 2 && (volumes?.length ?? 0) === 0) return report;
   const byId = new Map(observations.map((one) => [one.id, one]));
   return {
     ...report,

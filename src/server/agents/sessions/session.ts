@@ -38,7 +38,7 @@ export class AgentSession {
   readonly #clock: Clock;
   heardMs: number;
   pingedMs: number;
-  seenAt: string;
+  seenMs: number;
   /** Of the newest assignment that was sent; goes up within an epoch. */
   generation = 0;
   /** Of the content of that assignment, to leave out what says nothing new. */
@@ -54,7 +54,11 @@ export class AgentSession {
     this.rate = new MessageRate(MESSAGE_RATE, clock);
     this.heardMs = clock.monotonicMs();
     this.pingedMs = this.heardMs;
-    this.seenAt = clock.now().toISOString();
+    this.seenMs = clock.now().getTime();
+  }
+
+  get seenAt(): string {
+    return new Date(this.seenMs).toISOString();
   }
 
   get open(): boolean {
@@ -75,8 +79,8 @@ export class AgentSession {
   }
 
   /** Reports come anyway: where the agent takes it, nothing is asked of it. */
-  signOfLife(): void {
-    this.pingedMs = this.#clock.monotonicMs();
+  signOfLife(nowMs = this.#clock.monotonicMs()): void {
+    this.pingedMs = nowMs;
     if (!this.open) return;
     if (this.identity.hearsPongs === true) this.#socket.pong();
     else this.#socket.ping();

@@ -411,7 +411,7 @@ export class Sessions {
         session.terminate();
         this.#unregister(session);
       } else if (now - session.pingedMs >= heartbeatMs) {
-        session.signOfLife();
+        session.signOfLife(now);
       }
     }
   }
