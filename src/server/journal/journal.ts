@@ -2,7 +2,7 @@ import type { ArchiveChange, AuditRecord, EventSubject } from '../../core/model/
 import type { DeploymentRecord } from '../../core/model/deployment.ts';
 import type { TenantId } from '../../core/model/ids.ts';
 import type { Principal } from '../access/principal.ts';
-import type { Clock } from '../clock.ts';
+import { type Clock, timeText } from '../clock.ts';
 import type { Ids } from '../ids.ts';
 import { archiveId, archiveRecord, putVersion, removeDeployment } from '../store/deployment-rows.ts';
 import type { Transaction } from '../store/transaction.ts';
@@ -43,26 +43,15 @@ export function actorName(actor: Actor): string {
 export class Journal {
   readonly #clock: Clock;
   readonly #ids: Ids;
-  #lastMs = Number.NaN;
-  #lastText = '';
 
   constructor(clock: Clock, ids: Ids) {
     this.#clock = clock;
     this.#ids = ids;
   }
 
-  /**
-   * Read before the id is made: who asks since a time begins at the lowest id of its millisecond. Lines of one change are of the same
-   * moment most of the time, and writing a time out costs more than reading the clock.
-   */
+  /** Read before the id is made: who asks since a time begins at the lowest id of its millisecond. */
   #now(): string {
-    const now = this.#clock.now();
-    const ms = now.getTime();
-    if (ms !== this.#lastMs) {
-      this.#lastMs = ms;
-      this.#lastText = now.toISOString();
-    }
-    return this.#lastText;
+    return timeText(this.#clock);
   }
 
   event(transaction: Transaction, tenantId: TenantId, event: PublishedEvent): void {

@@ -3,6 +3,7 @@ import type { DeploymentStatus } from '../../../core/model/deployment.ts';
 import { newCanaryInstance, newInstance } from '../../../core/plan/rollout/fresh-instance.ts';
 import { restartedRecord } from '../../../core/plan/rollout/health-restart.ts';
 import type { InstancePlan, RemovalPlan, WantedPlan } from '../../../core/plan/rollout/instances.ts';
+import { timeText } from '../../clock.ts';
 import { idOf, segmentsOf } from '../../store/record-ids.ts';
 import type { TenantStore } from '../../store/store.ts';
 import type { Transaction } from '../../store/transaction.ts';
@@ -77,7 +78,7 @@ function addInstances(
   }
   const besides = canary?.create ?? [];
   if (plan.create.length + besides.length === 0) return;
-  const createdAt = deps.clock.now().toISOString();
+  const createdAt = timeText(deps.clock);
   for (const placed of plan.create) {
     transaction.put('instances', `${id}/${placed.id}`, newInstance(placed, deployment, createdAt));
   }
@@ -118,7 +119,7 @@ function addStatus(
   transaction: Transaction,
 ): void {
   const samePhase = status?.record.phase === plan.status.phase;
-  const since = (samePhase ? status.record.since : undefined) ?? deps.clock.now().toISOString();
+  const since = (samePhase ? status.record.since : undefined) ?? timeText(deps.clock);
   const next: DeploymentStatus = { ...plan.status, since };
   if (status === undefined || canonicalJson(status.record) !== canonicalJson(next)) {
     transaction.put('deployment-status', id, next);

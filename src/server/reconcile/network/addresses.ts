@@ -39,8 +39,15 @@ export class AddressesController extends Reconciler {
     const concerns =
       kind === 'nodes'
         ? change.before?.record.mesh !== change.after?.record.mesh
-        : kind === 'deployments' && hasAddress(change.before) !== hasAddress(change.after);
+        : kind === 'deployments' &&
+          hasAddress(change.before) !== hasAddress(change.after) &&
+          this.#hasNodes(tenantId);
     if (concerns) this.add(tenantId, ALL);
+  }
+
+  /** Without a node no deployment has an address, whatever becomes of it; the first node is a change of its own. */
+  #hasNodes(tenantId: TenantId): boolean {
+    return this.deps.store.view.tenant(tenantId, 'nodes').size > 0;
   }
 
   protected async reconcile(request: ReconcileRequest): Promise<void> {

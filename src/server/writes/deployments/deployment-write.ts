@@ -23,6 +23,7 @@ import {
   unstatedWarning,
 } from '../../../core/scheduler/residency.ts';
 import type { DEPLOYMENTS } from '../../../core/operations/deployments.ts';
+import { timeText } from '../../clock.ts';
 import { countedWarnings } from '../../placement/counted.ts';
 import { claimIngress } from '../../placement/ingress-claims.ts';
 import { type DeploymentPlan, planDeployment } from '../../placement/deployment-plan.ts';
@@ -109,7 +110,7 @@ function nextRecord(
 ): DeploymentRecord {
   const identity = identityOf(caller.tenant, spec, imageDigest);
   const seenImages = seenAfter(previous?.seenImages, spec.image, identity.imageDigest, version);
-  const now = admission.clock.now().toISOString();
+  const now = timeText(admission.clock);
   const rotation = carryRotation(previous?.rotation, previous?.spec.secrets ?? [], spec.secrets);
   return {
     id: previous?.id ?? admission.ids.next('deployment'),
