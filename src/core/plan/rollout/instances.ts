@@ -14,7 +14,7 @@ import { type PlannerMemory, type MemoryUpdate, updateInstanceMemory } from './m
 import { planEvents, removedEvent } from './plan-events.ts';
 import type { Placed, PlacementRefusal, Placer } from './placer.ts';
 import { canaryAbortedEvent, instanceEvent, type PlannedEvent, transitionEvent } from './planned-event.ts';
-import { isComplete, judgeProgress } from './progress.ts';
+import { isComplete, judgeProgress, progressDeadlineMs } from './progress.ts';
 import { withHealth } from './health-memory.ts';
 import { healthEvent, type HealthRestart, planHealth, withRestart } from './health-restart.ts';
 import { type Groups, groupByStanding, NO_GROUPS } from './rollout.ts';
@@ -119,8 +119,54 @@ function withOrdered(plan: WantedPlan, changed: readonly InstanceRecord[], more:
   };
 }
 
+/** Nothing was ever planned of it, and nothing of it is there: most often its request waits for the plan. */
+function isFresh({ instances, memory, status, rollout, canary, gates }: PlanInput): boolean {
+  return instances.length + gates.length === 0 && (memory ?? status ?? rollout ?? canary) === undefined;
+}
+
+/** What `planWanted` says of a fresh deployment, without what it would find out about instances. */
+function planFresh(input: PlanInput, deployment: DeploymentRecord): WantedPlan {
+  const { spec, specHash } = deployment;
+  const { replicas } = spec;
+  const changes = planChanges({ open: true, placer: input.placer }, spec, NO_GROUPS);
+  const { create, refusal, more } = changes;
+  const rollout = advanceRollout(carryRollout(deployment, undefined), changes, {
+    complete: replicas === 0,
+    late: false,
+    nowhere: refusal !== undefined && create.length === 0,
+    misplaced: undefined,
+  });
+  const deadlineMs = progressDeadlineMs(spec.update);
+  const groups = afterChanges(NO_GROUPS, changes, deployment);
+  const status = {
+    specHash,
+    ...planStatus({ desired: replicas, groups, gates: [], refusal, rollout, deadlineMs }),
+  };
+  const remembered = updateInstanceMemory(undefined, [], input.observationOf, input.nowMs, 0);
+  const isHeld = create.length > 0 && rollout.state === 'progressing';
+  return {
+    deployment,
+    create,
+    stop: [],
+    remove: [],
+    adopt: [],
+    ordered: [],
+    status,
+    rollout,
+    events: planEvents(input, deployment, { changes, misplaced: [] }, rollout, status, remembered),
+    memory: {
+      instances: remembered.instances,
+      progress: { specHash, replicas, score: 0, sinceMs: input.nowMs },
+    },
+    ...(isHeld && { recheckInMs: deadlineMs }),
+    more,
+    ...(refusal && { refusal }),
+  };
+}
+
 function planAll(input: PlanInput): InstancePlan {
   const { instances, observationOf, nowMs, deployment } = input;
+  if (deployment !== undefined && isFresh(input)) return planFresh(input, deployment);
   const remembered = updateInstanceMemory(input.memory, instances, observationOf, nowMs, BATCH.transitions);
   const rollout = deployment && carryRollout(deployment, input.rollout);
   if (instances.length === 0 && deployment !== undefined && rollout !== undefined)
