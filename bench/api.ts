@@ -227,24 +227,27 @@ async function onEtcd(image: string): Promise<void> {
   const etcd = await startEtcd();
   const endpoint = etcd.endpoints[0] ?? '';
   const { server, view } = await started(['--store', 'etcd', '--etcd', endpoint], image);
+  const commit = await startBareCommit(view, image, endpoint);
   const reader = await bareReader(view);
   try {
-    await creates(server, image, { connections: JUDGED, duration: SECONDS * 2 });
+    const bare = { url: `http://127.0.0.1:${commit.port}`, pid: commit.pid };
+    for (const side of [bare, server])
+      await creates(side, image, { connections: JUDGED, duration: SECONDS * 2 });
     await rawEtcdPuts(endpoint, JUDGED);
     for (const connections of CONNECTIONS) {
-      const [raw = [], own = []] = await inTurns(roundsAt(connections), [
+      const options = { connections, duration: secondsAt(connections) };
+      const [raw = [], base = [], own = []] = await inTurns(roundsAt(connections), [
         () => rawEtcdPuts(endpoint, connections),
-        () =>
-          creates(server, image, { connections, duration: secondsAt(connections) }, tenantOf(connections)),
+        ...[bare, server].map((side) => () => creates(side, image, options, tenantOf(connections))),
       ]);
+      print('etcd create', connections, own, base);
       process.stdout.write(
-        `${'etcd create'.padEnd(34)} ${String(connections).padStart(4)} conn  ${show(middleOf(own))}\n` +
-          `raw etcd puts from Node              ${String(connections).padStart(4)} conc  ${middleOf(raw).perSecond.toFixed(0).padStart(7)}/s  create is ${ratioOf('perSecond', own, raw).toFixed(2)} of it\n`,
+        `raw etcd puts from Node              ${String(connections).padStart(4)} conc  ${middleOf(raw).perSecond.toFixed(0).padStart(7)}/s  create is ${ratioOf('perSecond', own, raw).toFixed(2)} of it, the bare one ${ratioOf('perSecond', base, raw).toFixed(2)}\n`,
       );
     }
     await compareReads('etcd', [reader, server]);
   } finally {
-    for (const { stop } of [server, reader, etcd]) await stop();
+    for (const { stop } of [server, commit, reader, etcd]) await stop();
   }
 }
 

@@ -46,10 +46,10 @@ function storedValues(view: Record<string, unknown>, image: string): readonly st
   ];
 }
 
-/** A bare node:http handler that commits as much as the create that was answered with this view. */
-export function startBareCommit(view: Record<string, unknown>, image: string): Promise<Child> {
+/** A bare node:http handler that commits as much as the create that was answered with this view, to a file of its own or to etcd. */
+export function startBareCommit(view: Record<string, unknown>, image: string, etcd?: string): Promise<Child> {
   return startChild(new URL('./bare-server.ts', import.meta.url), [
     'commit',
-    JSON.stringify({ values: storedValues(view, image) }),
+    JSON.stringify({ values: storedValues(view, image), ...(etcd === undefined ? {} : { etcd }) }),
   ]);
 }

@@ -5,6 +5,8 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fastify from 'fastify';
+import { openEtcdKv } from '../../src/server/store/etcd/open.ts';
+import type { Kv } from '../../src/server/store/kv.ts';
 import { openSqliteKv } from '../../src/server/store/sqlite/sqlite-kv.ts';
 
 /**
@@ -15,6 +17,8 @@ const [kind, payloadText = '{}'] = process.argv.slice(2);
 const payload = JSON.parse(payloadText) as {
   readonly values?: readonly string[];
   readonly body?: string;
+  /** Where what is committed goes; absent: a file of its own. */
+  readonly etcd?: string;
   /** Absent: plain HTTP. */
   readonly tls?: { readonly cert: string; readonly key: string };
 };
@@ -24,10 +28,14 @@ const EVENT_LIKE = 'x'.repeat(300);
 const ROWS = 6;
 const values = payload.values ?? Array.from({ length: ROWS }, () => 'x'.repeat(400));
 
-async function commitServer(): Promise<number> {
+async function openFile(): Promise<Kv> {
   const dir = mkdtempSync(join(tmpdir(), 'berth-bench-'));
   process.on('exit', () => rmSync(dir, { recursive: true, force: true }));
-  const kv = await openSqliteKv({ dir });
+  return openSqliteKv({ dir });
+}
+
+async function commitServer(): Promise<number> {
+  const kv = payload.etcd === undefined ? await openFile() : await openEtcdKv({ endpoints: [payload.etcd] });
   let count = 0;
   const readers = new Set<ServerResponse>();
   const answer = (request: IncomingMessage, response: ServerResponse): void => {

@@ -87,7 +87,7 @@ CPU of a create one at a time, Berth: first 500 1.50 ms, warm 1.20 ms, of 64 at 
 CPU of a create one at a time, bare node:http, same commit: first 500 0.60 ms, warm 0.40 ms, of 64 at once 0.20 ms; first x1.50 of warm, warm x2.00 of one of 64
 one at a time: of the bare handler's factors Berth has 0.83 (first of warm) and 0.67 (warm of one of 64)
 etcd create                          64 conn     1900/s  p50 33.0 ms  p99 70.0 ms  450 µs CPU
-raw etcd puts from Node                64 conc     3000/s  create is 0.63 of it
+raw etcd puts from Node                64 conc     3000/s  create is 0.63 of it, the bare one 0.75
 etcd read                            64 conn     9000/s  p50 6.0 ms  p99 12.0 ms  42 µs CPU  0.80 of the bare one (11200/s, p99 9.2 ms, 33 µs CPU), p99 x1.3, CPU x1.27`,
     [0.62, 1.9, 0.63, 0.81, 1.25, 1.33, 0.83],
   ],
