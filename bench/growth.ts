@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { TenantId } from '../src/core/model/ids.ts';
 import { openSqliteKv } from '../src/server/store/sqlite/sqlite-kv.ts';
 import { Store } from '../src/server/store/store.ts';
@@ -32,6 +33,9 @@ const NODES = 400;
 const OTHERS = 100;
 const PER_DEPLOYMENT = 100;
 const SETTLED_SECONDS = 0.03;
+/** Whoever has work to do for so long has it for ever. */
+const SETTLE_MS = 120_000;
+const REST_SECONDS = 5;
 /** Below it a figure is one of the clock, which has hundredths of a second. */
 const LEAST = 0.05;
 
@@ -82,19 +86,27 @@ const COSTS = {
   reconcile: { what: 'reconcile of all, first start (s)', whole: true },
   start: { what: 'start again (s)', whole: true },
   memory: { what: 'memory after it (MiB)', whole: true },
+  rest: { what: 'at rest, of one core (%)', whole: true },
 } as const;
 type Cost = keyof typeof COSTS;
 type Figures = Readonly<Record<Cost, number>>;
 
 /** Until it has nothing to do: what it used when it had. */
 async function settled({ pid }: ServerProcess): Promise<number> {
+  const until = performance.now() + SETTLE_MS;
   for (let before = cpuSeconds(pid), quiet = 0; ; ) {
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await delay(300);
     const used = cpuSeconds(pid);
     quiet = used - before <= SETTLED_SECONDS ? quiet + 1 : 0;
     before = used;
-    if (quiet === 2) return used;
+    if (quiet === 2 || performance.now() > until) return used;
   }
+}
+
+async function shareAtRest({ pid }: ServerProcess): Promise<number> {
+  const before = cpuSeconds(pid);
+  await delay(REST_SECONDS * 1000);
+  return ((cpuSeconds(pid) - before) * 100) / REST_SECONDS;
 }
 
 const HEADERS = {
@@ -150,6 +162,7 @@ async function measure(dimension: Dimension, size: number, image: string): Promi
     server = await startServerProcess({ dir, environment: QUIET });
     const start = await settled(server);
     const memory = rssMiB(server.pid);
+    const rest = await shareAtRest(server);
     const create = (replicas: number) => (at: number) => ({
       method: 'POST',
       path: '/api/v1/deployments',
@@ -165,6 +178,7 @@ async function measure(dimension: Dimension, size: number, image: string): Promi
       reconcile,
       start,
       memory,
+      rest,
       create: one,
       placement: (eleven - one) / 10,
       update: await costOf(server, 200, (at) => ({

@@ -122,16 +122,18 @@ export class SecretReferences {
   readonly #signing = new IdsByPath();
 
   constructor(view: StoreView) {
-    for (const tenantId of view.tenantIds()) {
-      for (const kind of ['deployments', 'canaries'] as const)
+    for (const kind of ['deployments', 'canaries'] as const)
+      for (const tenantId of view.tenantIdsWith(kind))
         for (const { record } of view.tenant(tenantId, kind).list()) this.#add(tenantId, kind, record.spec);
+    for (const tenantId of view.tenantIdsWith('jobs'))
       for (const { record } of view.tenant(tenantId, 'jobs').list())
         this.#add(tenantId, 'jobs', jobWorkload(record.spec));
+    for (const tenantId of view.tenantIdsWith('secret-deliveries'))
       for (const { id, record } of view.tenant(tenantId, 'secret-deliveries').list())
         this.#given.add(tenantId, id, Object.keys(record.versions));
+    for (const tenantId of view.tenantIdsWith('webhooks'))
       for (const { record } of view.tenant(tenantId, 'webhooks').list())
         this.#signing.add(tenantId, record.name, [record.signing.vault_path]);
-    }
     view.onChange((change) => this.#apply(change));
   }
 

@@ -457,6 +457,13 @@ export class StoreView {
     return [...this.#tenants.keys()];
   }
 
+  /** Those with a record of the kind; one that has none costs no collection. */
+  tenantIdsWith(kind: keyof TenantRecords): readonly TenantId[] {
+    const ids: TenantId[] = [];
+    for (const [tenantId, kinds] of this.#tenants) if ((kinds.get(kind)?.size ?? 0) > 0) ids.push(tenantId);
+    return ids;
+  }
+
   onChange(listener: ViewListener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

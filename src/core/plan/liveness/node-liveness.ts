@@ -108,13 +108,13 @@ export function judgeNodes(input: LivenessInput): LivenessVerdicts {
   };
 }
 
-/** A ready node with an open session and a sign of life in time: its verdict would be the one before. */
+/** Of a node that was judged ready: no session of it has closed and its silence is short, so that its verdict would be the one before. */
 export function isSettled(
-  { lastBeatMs, closedMs, heard }: NodePulse,
+  { lastBeatMs, closedMs }: NodePulse,
   nowMs: number,
   { failAfterMs }: LivenessTimings,
 ): boolean {
-  return heard && closedMs === undefined && nowMs - lastBeatMs < failAfterMs;
+  return closedMs === undefined && nowMs - lastBeatMs < failAfterMs;
 }
 
 function statusOf(node: JudgedNode, { nowMs, startedMs, timings }: LivenessInput): NodeStatus {

@@ -14,7 +14,7 @@ export class PlacedInstances {
   readonly #byNode = new Map<string, ByInstance>();
 
   constructor(view: StoreView) {
-    for (const tenantId of view.tenantIds()) {
+    for (const tenantId of view.tenantIdsWith('instances')) {
       for (const stored of view.tenant(tenantId, 'instances').list()) this.#add(tenantId, stored);
     }
     view.onChange((change) => this.#apply(change));

@@ -41,7 +41,7 @@ export class PlacedVolumes {
   readonly #byNode = new Map<string, ByVolume>();
 
   constructor(view: StoreView) {
-    for (const tenantId of view.tenantIds()) {
+    for (const tenantId of view.tenantIdsWith('volumes')) {
       for (const stored of view.tenant(tenantId, 'volumes').list()) this.#add(tenantId, stored);
     }
     view.onChange((change) => this.#apply(change));

@@ -199,7 +199,7 @@ export class Sessions {
     if (nowMs - this.#countedMs >= 1000) {
       this.#countedMs = nowMs;
       this.#enrolled = 0;
-      for (const tenantId of store.view.tenantIds())
+      for (const tenantId of store.view.tenantIdsWith('nodes'))
         this.#enrolled += store.forTenant(tenantId).collection('nodes').size;
     }
     const { startGraceMs } = timers;

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { NodeName } from '../../../core/model/ids.ts';
 import { Simulation } from '../../../../test/support/simulation/controllers.ts';
 
@@ -148,6 +148,38 @@ describe('node liveness controller', () => {
     expect(statusOf('n1')).toBeUndefined();
     expect(sim.instances('web').map((record) => record.nodeId)).not.toContain('n1');
     expect(sim.status('web')).toMatchObject({ phase: 'Running', running: 3 });
+  });
+
+  it('asks nothing of a tenant without a node until it has one again', async () => {
+    const nodes = ['n1', 'n2', 'n3'];
+    for (const name of nodes) sim.cut(name);
+    await sim.write((transaction) => nodes.map((name) => transaction.delete('nodes', name)));
+    await sim.advance(5_000);
+    const asked = vi.spyOn(sim.store.view, 'tenant');
+    await sim.advance(10_000);
+    expect(asked.mock.calls.filter(([, kind]) => kind === 'node-liveness')).toEqual([]);
+    asked.mockRestore();
+    await sim.enrol('n1');
+    sim.connect('n1');
+    await sim.advance(40_000);
+    expect(statusOf('n1')?.status).toBe('ready');
+    sim.cut('n1');
+    await sim.advance(17_000);
+    expect(statusOf('n1')?.status).toBe('failed');
+  });
+
+  it('judges a node that was not heard since a start once, and again when its silence counts', async () => {
+    await sim.advance(40_000);
+    for (const name of ['n1', 'n2', 'n3']) sim.cut(name);
+    await sim.restart();
+    await sim.advance(3_000);
+    const asked = vi.spyOn(sim.store.view, 'tenant');
+    await sim.advance(5_000);
+    // Of the tenant, for orphans, with each tick: not of every node.
+    expect(asked.mock.calls.filter(([, kind]) => kind === 'node-liveness').length).toBeLessThan(15);
+    asked.mockRestore();
+    await sim.advance(60_000);
+    expect(statusOf('n1')?.status).toBe('failed');
   });
 
   it('replaces what a lost node had although the quota is used up', async () => {

@@ -62,6 +62,8 @@ export class NodeLivenessController implements Controller, Liveness {
   readonly #timings: LivenessTimings;
   readonly #controlPlaneNode: NodeName | undefined;
   readonly #tenants = new Map<TenantId, TenantPulses>();
+  /** Tenants that may have a node or a verdict on one: a tick of others would cost as much. */
+  readonly #withNodes = new Set<TenantId>();
   readonly #judging: Once<TenantId>;
   readonly #urgent = new Set<TenantId>();
   readonly #hearing = new Set<TenantId>();
@@ -94,7 +96,10 @@ export class NodeLivenessController implements Controller, Liveness {
       pulses.enrolmentChanged = true;
       for (const node of pulses.nodes.values()) node.ready = false;
     }
-    this.#unsubscribe = this.#deps.store.view.onChange(({ tenantId, kind, id }) => {
+    const { view } = this.#deps.store;
+    for (const kind of ['nodes', 'node-liveness'] as const)
+      for (const tenantId of view.tenantIdsWith(kind)) this.#withNodes.add(tenantId);
+    this.#unsubscribe = view.onChange(({ tenantId, kind, id }) => {
       if (tenantId === undefined) return;
       if (kind === 'nodes' || kind === 'node-liveness') this.#unsettle(tenantId, kind, id);
       else if (kind === 'node-sessions') this.#hearSoon(tenantId);
@@ -102,6 +107,7 @@ export class NodeLivenessController implements Controller, Liveness {
   }
 
   #unsettle(tenantId: TenantId, kind: 'nodes' | 'node-liveness', id: string): void {
+    this.#withNodes.add(tenantId);
     const pulses = this.#tenants.get(tenantId);
     if (pulses === undefined) return;
     if (kind === 'nodes') pulses.enrolmentChanged = true;
@@ -214,7 +220,7 @@ export class NodeLivenessController implements Controller, Liveness {
           node.pulse = forgiveSilence(node.pulse, nowMs, gapMs, this.#timings.failAfterMs);
       }
     }
-    for (const tenantId of this.#deps.store.view.tenantIds()) {
+    for (const tenantId of this.#withNodes) {
       if (this.#elsewhere !== undefined && this.#deps.owns(tenantId))
         this.#hearElsewhere(this.#elsewhere, tenantId);
       this.#judgeNow(tenantId);
@@ -266,6 +272,17 @@ export class NodeLivenessController implements Controller, Liveness {
     }
     await this.#setBrake(tenant, pulses, verdicts);
     await this.#removeOrphans(tenant);
+    this.#forgetEmpty(tenant, pulses);
+  }
+
+  /** Until a node is enrolled, or heard of. */
+  #forgetEmpty(tenant: TenantStore, pulses: TenantPulses): void {
+    const { tenantId } = tenant;
+    const isKnown = pulses.nodes.size > 0 || pulses.enrolmentChanged || pulses.brake;
+    if (isKnown || this.#tenants.get(tenantId) !== pulses) return;
+    if (tenant.collection('nodes').size + tenant.collection('node-liveness').size > 0) return;
+    this.#withNodes.delete(tenantId);
+    this.#tenants.delete(tenantId);
   }
 
   /** A node that is no longer enrolled has no liveness; its name may come back as another machine. */
@@ -296,7 +313,8 @@ export class NodeLivenessController implements Controller, Liveness {
     const judged: JudgedNode[] = [];
     let controlPlanes: ReadonlySet<string> | undefined;
     for (const [name, { pulse, ready, seenWrittenMs = nowMs }] of pulses.nodes) {
-      if (ready && nowMs - seenWrittenMs < SEEN_EVERY_MS && isSettled(pulse, nowMs, this.#timings)) continue;
+      const isWritten = !pulse.heard || nowMs - seenWrittenMs < SEEN_EVERY_MS;
+      if (ready && isWritten && isSettled(pulse, nowMs, this.#timings)) continue;
       controlPlanes ??= this.#controlPlanes();
       const liveness = tenant.get('node-liveness', idOf('node-liveness', name))?.record;
       judged.push({
@@ -325,7 +343,8 @@ export class NodeLivenessController implements Controller, Liveness {
     const node = this.#heard(pulses, verdict.name);
     node.ready = true;
     node.seenWrittenMs ??= nowMs;
-    return nowMs - node.seenWrittenMs >= SEEN_EVERY_MS;
+    // Of one that was not heard there is nothing newer to write.
+    return node.pulse.heard && nowMs - node.seenWrittenMs >= SEEN_EVERY_MS;
   }
 
   async #store(
@@ -419,6 +438,7 @@ export class NodeLivenessController implements Controller, Liveness {
       brake: false,
     };
     this.#tenants.set(tenantId, pulses);
+    this.#withNodes.add(tenantId);
     return pulses;
   }
 }

@@ -151,7 +151,7 @@ export class VolumesController extends Reconciler implements VolumeSigns {
   #endedElsewhere(controlPlane: string): void {
     const { view } = this.deps.store;
     const nowMs = this.deps.clock.monotonicMs();
-    for (const tenantId of view.tenantIds()) {
+    for (const tenantId of view.tenantIdsWith('node-sessions')) {
       for (const { id, record } of view.tenant(tenantId, 'node-sessions').list())
         if (record.controlPlane === controlPlane)
           this.#memory.leased(tenantId, segmentsOf('node-sessions', id)[0], nowMs);
