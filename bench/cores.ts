@@ -3,6 +3,7 @@ import { loadDeployments } from './support/deployments-load.ts';
 import { rssMiB, threadSeconds } from './support/process-cost.ts';
 import { secured } from './support/secured.ts';
 import { type ServerProcess, startServerProcess } from './support/server-process.ts';
+import { median } from './support/turns.ts';
 
 /**
  * What threads for TLS (tls.threads) take off the main thread: processor time of a request there and in all threads, plain, with TLS on the main
@@ -41,9 +42,9 @@ async function load(
   };
 }
 
-/** Others use the machine, too. */
-function median(values: readonly number[]): number {
-  return values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)] ?? 0;
+/** Within the rounds, since the machine's speed changes between them. */
+function ratio(figure: keyof Seen, ours: readonly Seen[] = [], theirs: readonly Seen[] = []): string {
+  return median(ours.map((seen, round) => seen[figure] / (theirs[round]?.[figure] ?? 0))).toFixed(2);
 }
 
 async function compare(
@@ -61,12 +62,13 @@ async function compare(
     all: median(rounds.map(({ allMicros }) => allMicros)),
     client: median(rounds.map(({ clientMicros }) => clientMicros)),
   }));
-  const usual = figures[1];
+  const [plain, usual] = seen;
   for (const [at, { rate, main, all, client }] of figures.entries()) {
+    const own = seen[at];
     const compared =
-      usual === undefined || at < 2
+      at < 2
         ? ''
-        : `  of TLS without: rate ${(rate / usual.rate).toFixed(2)}, main thread ${(main / usual.main).toFixed(2)}, all ${(all / usual.all).toFixed(2)}`;
+        : `  of TLS without: rate ${ratio('perSecond', own, usual)}, main thread ${ratio('mainMicros', own, usual)}, all ${ratio('allMicros', own, usual)}; of plain: main thread ${ratio('mainMicros', own, plain)}`;
     process.stdout.write(
       `${what.padEnd(7)} ${(KINDS[at] ?? '').padEnd(15)} ${rate.toFixed(0).padStart(6)}/s  main thread ${main.toFixed(0).padStart(4)} µs, all ${all.toFixed(0).padStart(4)} µs, client ${client.toFixed(0).padStart(4)} µs  full at ${(1e6 / main).toFixed(0).padStart(6)}/s with ${Math.ceil((all - main) / main)} more cores${compared}\n`,
     );

@@ -62,10 +62,10 @@ create: by processor time the control plane keeps 1.05 of what Node keeps`,
   ],
   cores: [
     `read    TLS                358/s  main thread  478 µs, all  569 µs, client  424 µs  full at   2090/s with 1 more cores
-read    TLS, 1 thread      879/s  main thread  171 µs, all  377 µs, client  202 µs  full at   5838/s with 2 more cores  of TLS without: rate 2.46, main thread 0.36, all 0.66
-read    TLS, 2 threads     804/s  main thread  151 µs, all  317 µs, client  190 µs  full at   6623/s with 2 more cores  of TLS without: rate 2.25, main thread 0.32, all 0.56
-create  TLS, 2 threads     196/s  main thread  535 µs, all 1151 µs, client  432 µs  full at   1868/s with 2 more cores  of TLS without: rate 2.25, main thread 0.43, all 0.66`,
-    [0.32],
+read    TLS, 1 thread      879/s  main thread  171 µs, all  377 µs, client  202 µs  full at   5838/s with 2 more cores  of TLS without: rate 2.46, main thread 0.36, all 0.66; of plain: main thread 1.05
+read    TLS, 2 threads     804/s  main thread  151 µs, all  317 µs, client  190 µs  full at   6623/s with 2 more cores  of TLS without: rate 2.25, main thread 0.32, all 0.56; of plain: main thread 0.98
+create  TLS, 2 threads     196/s  main thread  535 µs, all 1151 µs, client  432 µs  full at   1868/s with 2 more cores  of TLS without: rate 2.25, main thread 0.43, all 0.66; of plain: main thread 0.91`,
+    [0.32, 0.98],
   ],
   creates: [
     `cold,  1 at once: Berth 400/s, p50 1 ms, p99 9 ms, 2.10 ms CPU; Swarm 500/s, p50 1 ms, p99 9 ms, 0.90 ms CPU; TLS 390/s, p50 2 ms, p99 12 ms, 2.40 ms CPU
