@@ -35,7 +35,8 @@ function on(node: ClusterNode, ...argv: readonly string[]): string {
 
 /** As a person would, with the same size of packets. */
 function bareTunnel(one: ClusterNode, two: ClusterNode): string {
-  const names = ['bench-a', 'bench-b'] as const;
+  // By these names agents know a tunnel: one that they take for the way to others would make their packets smaller by its headers.
+  const names = ['wg-bench-a', 'wg-bench-b'] as const;
   const keys = names.map(() => execFileSync('/usr/bin/wg', ['genkey'], { encoding: 'utf8' }).trim());
   const pub = keys.map((input) =>
     execFileSync('/usr/bin/wg', ['pubkey'], { encoding: 'utf8', input }).trim(),
@@ -116,7 +117,7 @@ function tunnels(byHand: boolean): readonly number[] {
     try {
       const [program = '', ...args] = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
       if (!program.endsWith('wireguard-go')) return [];
-      return args.some((arg) => /^bench-[ab]$/.test(arg)) === byHand ? [Number(pid)] : [];
+      return args.some((arg) => /^wg-bench-[ab]$/.test(arg)) === byHand ? [Number(pid)] : [];
     } catch {
       return [];
     }

@@ -546,11 +546,23 @@ export const BENCHES: readonly Bench[] = [
         limit: TUNNELS,
       },
       {
+        what: 'the same, processor time of the tunnels for the same bytes',
+        bar: '≤ 1.05',
+        read: first(/^throughput, .* GiB, ([\d.]+) of the first/m),
+        isMet: atMost(1.05),
+      },
+      {
         what: 'a file from a virtual address over one from the instance',
         bar: '≥ 0.95',
         read: first(/^a file, .* ratio ([\d.]+)/m),
         isMet: atLeast(0.95),
         limit: TUNNELS,
+      },
+      {
+        what: 'the same, processor time of the tunnels for the same bytes',
+        bar: '≤ 1.05',
+        read: first(/^a file, .* GiB, ([\d.]+) of the first/m),
+        isMet: atMost(1.05),
       },
       {
         what: "an instance that ended is in no node's answers (s)",
