@@ -170,4 +170,26 @@ describe("the tenant's network in the terminal", () => {
     expect((await call('POST', `/api/v1/backups/${backup.id}/restore`)).status).toBe(201);
     expect(await addressOf('web')).toBe('10.211.0.1');
   });
+
+  it('gives each of many deployments an address of its own, and a name that comes back the one it had', async () => {
+    const call = plane.as(token);
+    const names = Array.from({ length: 60 }, (_, at) => `many-${at}`);
+    const addressOf = async (name: string): Promise<string | undefined> =>
+      (await call('GET', `/api/v1/deployments/${name}`)).body.status?.virtualAddress;
+    const addresses = () => Promise.all(names.map(addressOf));
+    const isGiven = (all: readonly unknown[]): boolean => all.every((one) => one !== undefined);
+    await Promise.all(names.map((name) => deploy(call, name, { replicas: 0 })));
+    const given = await eventually(addresses, isGiven);
+    expect(new Set(given).size).toBe(60);
+    expect(given).not.toContain('10.211.0.1');
+    await call('DELETE', '/api/v1/deployments/many-7');
+    await deploy(call, 'another', { replicas: 0 });
+    const another = await eventually(
+      () => addressOf('another'),
+      (address) => address !== undefined,
+    );
+    expect(given).not.toContain(another);
+    await deploy(call, 'many-7', { replicas: 0 });
+    expect(await eventually(addresses, isGiven)).toEqual(given);
+  });
 });

@@ -1,6 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { DEFAULT_PREFIXES } from '../../model/mesh.ts';
-import { type AddressInput, DISPUTED_MS, HELD_MS, planAddresses, whyWithoutSubnet } from './addresses.ts';
+import { DEFAULT_PREFIXES, type VirtualAddressRecord } from '../../model/mesh.ts';
+import {
+  type AddressInput,
+  DISPUTED_MS,
+  HELD_MS,
+  planAddresses,
+  planVirtual,
+  whyWithoutSubnet,
+} from './addresses.ts';
 
 const NOW = 1_795_000_000_000;
 
@@ -18,6 +25,40 @@ function input(more: Partial<AddressInput> = {}): AddressInput {
 }
 
 describe('addresses of a tenant network', () => {
+  it('are the same for one deployment that comes or goes as for all of them', () => {
+    const stored = new Map<string, VirtualAddressRecord>([
+      ['web', { address: '10.211.0.1' }],
+      ['gone', { address: '10.211.0.3' }],
+      ['held', { address: '10.211.0.2', releasedAtMs: NOW - 5 }],
+    ]);
+    const deployments = new Set(['web', 'new', 'held']);
+    const all = planAddresses(input({ deployments, virtual: stored }));
+    const taken = new Set([...stored.values()].map(({ address }) => address));
+    const some = planVirtual({
+      ...input(),
+      deployments: new Set(['new', 'held']),
+      virtual: new Map([...stored].filter(([name]) => name !== 'web')),
+      taken,
+      from: 1,
+    });
+    expect(new Map(some.virtual)).toEqual(new Map(all.virtual));
+    expect(some).toMatchObject({ next: 4, withoutAddress: [], rechecks: [HELD_MS] });
+    expect(new Map(all.virtual)).toEqual(
+      new Map<string, VirtualAddressRecord>([
+        ['new', { address: '10.211.0.4' }],
+        ['held', { address: '10.211.0.2' }],
+        ['gone', { address: '10.211.0.3', releasedAtMs: NOW }],
+      ]),
+    );
+    const next = planVirtual({
+      ...input(),
+      deployments: new Set(['another']),
+      taken: new Set([...taken, '10.211.0.4']),
+      from: some.next,
+    });
+    expect([...next.virtual]).toEqual([['another', { address: '10.211.0.5' }]]);
+  });
+
   it('gives each node and each deployment the first that is free', () => {
     const plan = planAddresses(
       input({

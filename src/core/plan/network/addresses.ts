@@ -14,50 +14,75 @@ export const HELD_MS = 24 * 3_600_000;
 /** Whether the containers of a node that is to have another subnet are gone is looked up so often. */
 export const DISPUTED_MS = 10_000;
 
-export interface AddressInput {
+/** Deployments that are to have an address, all of a tenant or some, and what is stored for them. */
+export interface VirtualInput {
   readonly prefixes: NetworkPrefixes;
+  readonly deployments: ReadonlySet<string>;
+  readonly virtual: ReadonlyMap<string, VirtualAddressRecord>;
+  /** Addresses that are taken besides. */
+  readonly taken?: { has(address: string): boolean };
+  /** None before it is free. */
+  readonly from?: number;
+  readonly nowMs: number;
+}
+
+export interface VirtualPlan {
+  readonly virtual: ReadonlyMap<string, VirtualAddressRecord | undefined>;
+  /** Deployments beyond the last virtual address. */
+  readonly withoutAddress: readonly string[];
+  /** None before it is free once this is stored. */
+  readonly next: number;
+  /** When something held becomes free. */
+  readonly rechecks: readonly number[];
+}
+
+export interface AddressInput extends VirtualInput {
   /** Nodes that can take part, each with the networks that its machine has routes to. */
   readonly nodes: ReadonlyMap<string, readonly string[]>;
   /** Whether a node has containers: their subnet is not taken from them. */
   readonly isBusy: (node: string) => boolean;
   readonly subnets: ReadonlyMap<string, SubnetRecord>;
-  readonly deployments: ReadonlySet<string>;
-  readonly virtual: ReadonlyMap<string, VirtualAddressRecord>;
-  readonly nowMs: number;
 }
 
 /** Undefined as a record: it goes. */
-export interface AddressPlan {
+export interface AddressPlan extends Omit<VirtualPlan, 'rechecks'> {
   readonly subnets: ReadonlyMap<string, SubnetRecord | undefined>;
-  readonly virtual: ReadonlyMap<string, VirtualAddressRecord | undefined>;
   /** Nodes for which there is no subnet, with why. */
   readonly without: ReadonlyMap<string, string>;
   /** Nodes that keep a subnet for their containers that they would not be given now, with why. */
   readonly disputed: ReadonlyMap<string, string>;
-  /** Deployments beyond the last virtual address. */
-  readonly withoutAddress: readonly string[];
   /** Something held becomes free then. */
   readonly recheckInMs?: number;
 }
 
 /** Every node and every deployment keeps what it has; a new one gets what is free, a gone one's is held for a day. */
 export function planAddresses(input: AddressInput): AddressPlan {
-  const { nodes, deployments, nowMs } = input;
-  const subnets = planHeld(input.subnets, nodes, nowMs, ({ subnet }) => ({ subnet }));
-  const virtual = planHeld(input.virtual, deployments, nowMs, ({ address }) => ({ address }));
+  const subnets = planHeld(input.subnets, input.nodes, input.nowMs, ({ subnet }) => ({ subnet }));
   const without = new Map<string, string>();
   const disputed = new Map<string, string>();
   giveSubnets(input, subnets.records, without, disputed);
-  const withoutAddress = giveAddresses(input, virtual.records);
-  const rechecks = [...subnets.rechecks, ...virtual.rechecks, ...(disputed.size > 0 ? [DISPUTED_MS] : [])];
+  const { rechecks: heldMs, ...virtual } = planVirtual(input);
+  const rechecks = [...subnets.rechecks, ...heldMs, ...(disputed.size > 0 ? [DISPUTED_MS] : [])];
   return {
+    ...virtual,
     subnets: changed(input.subnets, subnets.records),
-    virtual: changed(input.virtual, virtual.records),
     without,
     disputed,
-    withoutAddress,
-    ...(rechecks.length > 0 && { recheckInMs: Math.min(...rechecks) }),
+    ...(rechecks.length > 0 && { recheckInMs: least(rechecks) }),
   };
+}
+
+/** The part of deployments. With what others have as `taken`, it is the same for some of them as for all. */
+export function planVirtual(input: VirtualInput): VirtualPlan {
+  const { virtual, deployments, nowMs } = input;
+  const { records, rechecks } = planHeld(virtual, deployments, nowMs, ({ address }) => ({ address }));
+  const { without, next } = giveAddresses(input, records);
+  return { virtual: changed(virtual, records), withoutAddress: without, next, rechecks };
+}
+
+/** Of more than can be arguments of a call. */
+function least(values: readonly number[]): number {
+  return values.reduce((one, other) => Math.min(one, other));
 }
 
 interface HeldPlan<T> {
@@ -217,19 +242,20 @@ function noSubnet(prefix: string, count: number, foreign: readonly Cidr[]): stri
 }
 
 function giveAddresses(
-  { prefixes, deployments }: AddressInput,
+  { prefixes, deployments, taken: others, from = 1 }: VirtualInput,
   records: Map<string, VirtualAddressRecord>,
-): readonly string[] {
+): { readonly without: readonly string[]; readonly next: number } {
   const all = parseCidr(prefixes.virtual);
-  if (all === undefined) return [...deployments];
+  if (all === undefined) return { without: [...deployments], next: from };
   const taken = new Set([...records.values()].map(({ address }) => address));
+  const isTaken = (address: string): boolean => taken.has(address) || others?.has(address) === true;
   const without: string[] = [];
   // The first and the last address of a network are no hosts, and on the one before the last every node answers names.
-  let index = 1;
+  let index = from;
   for (const name of deployments) {
     if (records.has(name)) continue;
     let address = addressAt(all, index);
-    while (address !== undefined && taken.has(address)) address = addressAt(all, ++index);
+    while (address !== undefined && isTaken(address)) address = addressAt(all, ++index);
     if (address === undefined || index >= addressCount(all) - 2) {
       without.push(name);
       continue;
@@ -237,7 +263,7 @@ function giveAddresses(
     taken.add(address);
     records.set(name, { address });
   }
-  return without;
+  return { without, next: index };
 }
 
 function changed<T>(

@@ -1,7 +1,9 @@
-import { type Commit, type CommitResult, type Guard, KvTooLargeError } from '../kv.ts';
+import { type Commit, type CommitResult, type Guard, KvTooLargeError, KvUnavailableError } from '../kv.ts';
 import type { EtcdCluster } from './cluster.ts';
+import { faultKindOf } from './fault.ts';
 import type { KeySpace } from './key-space.ts';
 import { METHODS } from './messages.ts';
+import { readEntry } from './range.ts';
 
 /** etcd's own bound, `--max-txn-ops`; a commit is one transaction or it is not atomic, so it is never split. */
 export const DEFAULT_MAX_TXN_OPS = 128;
@@ -35,7 +37,13 @@ export async function commitTxn(
 ): Promise<readonly GroupedResult[]> {
   const guards = guardsOf(commits);
   const request = { commits, guards, keys };
-  const answer = await cluster.call(METHODS.txn, request, { repeatable: false, timeoutMs });
+  const answer = await cluster
+    .call(METHODS.txn, request, { repeatable: false, timeoutMs })
+    .catch(async (error: unknown) => {
+      if (faultKindOf(error) !== 'no-space') throw error;
+      return await appliedAfterAll(cluster, keys, commits, guards, error);
+    });
+  if (typeof answer === 'number') return commits.map(() => ({ ok: true, revision: answer }));
   if (answer.succeeded) {
     const revision = answer.header.revision.toNumber();
     return commits.map(() => ({ ok: true, revision }));
@@ -49,4 +57,29 @@ export async function commitTxn(
     const failed = (commit.guards ?? []).map((guard) => guard.key).filter((key) => moved.has(key));
     return failed.length === 0 ? undefined : { ok: false, failed };
   });
+}
+
+/**
+ * The transaction that reaches the quota is refused for lack of space and applied all the same; those before it, at the door, and after it are
+ * not. A record that was to replace the one of its guard tells which it was, since all of them are written under one revision: that
+ * revision, or the refusal with what is certain of it.
+ */
+async function appliedAfterAll(
+  cluster: EtcdCluster,
+  keys: KeySpace,
+  commits: readonly Commit[],
+  guards: readonly Guard[],
+  refusal: unknown,
+): Promise<number> {
+  const before = new Map(guards.map(({ key, modRevision }) => [key, modRevision]));
+  const telling = commits.flatMap(({ puts = [] }) => puts).find(({ key }) => before.has(key));
+  if (telling === undefined) throw refusal;
+  const found = await readEntry(cluster, keys, telling.key).catch(() => {
+    throw refusal;
+  });
+  const modRevision = found?.modRevision ?? 0;
+  if (found?.value === telling.value && modRevision !== before.get(telling.key)) return modRevision;
+  // Where it is neither ours nor as before, somebody else was faster than this look, and nothing is certain.
+  if (modRevision !== before.get(telling.key) || !(refusal instanceof Error)) throw refusal;
+  throw new KvUnavailableError(refusal.message, true, { cause: refusal.cause });
 }

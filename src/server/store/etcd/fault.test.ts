@@ -12,7 +12,7 @@ const CASES: readonly (readonly [number, string, boolean, string, boolean, boole
   [CODE.unavailable, 'etcdserver: request timed out', true, 'timeout', false, true],
   [CODE.deadlineExceeded, 'no answer within 2000 ms', true, 'timeout', false, true],
   [CODE.deadlineExceeded, 'no answer within 2000 ms', false, 'unreachable', true, true],
-  [CODE.resourceExhausted, 'etcdserver: mvcc: database space exceeded', true, 'no-space', true, false],
+  [CODE.resourceExhausted, 'etcdserver: mvcc: database space exceeded', true, 'no-space', false, false],
   [CODE.resourceExhausted, 'etcdserver: too many requests', true, 'busy', true, true],
   [CODE.unauthenticated, 'etcdserver: invalid auth token', true, 'token', true, false],
   [CODE.invalidArgument, 'etcdserver: user name is empty', true, 'token', true, false],

@@ -42,8 +42,9 @@ function verdictOf(error: WireError): Verdict {
   const text = error.message;
   const says = (part: string): boolean => text.includes(part);
   if (!error.sent) return verdict('unreachable', true, true, 'etcd cannot be reached');
+  // The one that reaches the quota is applied.
   if (says('database space exceeded'))
-    return verdict('no-space', true, false, 'etcd has no space left (NOSPACE alarm)');
+    return verdict('no-space', false, false, 'etcd has no space left (NOSPACE alarm)');
   // The member checks for a leader before it proposes anything.
   if (says('no leader')) return verdict('no-leader', true, true, 'etcd has no leader');
   if (says('too many requests')) return verdict('busy', true, true, 'etcd is overloaded');
