@@ -227,10 +227,14 @@ describe('etcd quota', () => {
     const value = 'x'.repeat(500_000);
     let error: unknown;
     let acknowledged = 0;
+    let modRevision = 0;
     for (let round = 0; round < 200 && error === undefined; round += 1) {
       try {
-        await kv.commit(putting('churn', `${round} ${value}`));
+        const guards = [{ key: 'churn', modRevision }];
+        const result = await kv.commit({ guards, ...putting('churn', `${round} ${value}`) });
+        if (!result.ok) throw new Error('a conflict with itself');
         acknowledged = round;
+        modRevision = result.revision;
       } catch (reason) {
         error = reason;
       }
