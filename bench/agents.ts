@@ -5,7 +5,7 @@ import { beatFor, openSession, reportOf } from './support/agent-session.ts';
 import { startChild } from './support/child.ts';
 import { enrol, type Enrolled } from './support/enrol.ts';
 import { cpuSeconds, rssMiB } from './support/process-cost.ts';
-import { startServerProcess } from './support/server-process.ts';
+import { BENCH_TOKEN, type ServerProcess, startServerProcess } from './support/server-process.ts';
 
 /**
  * Connected agents that report every heartbeat, against a control plane in a process of its own on loopback: its memory and
@@ -18,6 +18,9 @@ const PARALLEL = 32;
 /** What a start leaves behind is collected after a second. */
 const AT_REST_MS = 3000;
 const RETRY_MS = 500;
+const EXPLAINED = 5;
+/** By its digest, so that nobody has to be asked for it. */
+const UNREAD_IMAGE = `127.0.0.1:1/bench/web@sha256:${'a'.repeat(64)}`;
 
 let lost = 0;
 let refused = 0;
@@ -53,6 +56,27 @@ async function shareOfCore(pid: number): Promise<number> {
   signs = 0;
   await pause(seconds * 1000);
   return (cpuSeconds(pid) - from) / ((performance.now() - begun) / 1000);
+}
+
+/** A deployment that no node can take, and why each of them cannot: a page of it. */
+async function explain({ url, call }: ServerProcess): Promise<void> {
+  const spec = { name: 'large', image: UNREAD_IMAGE, replicas: 1, resources: { requests: { cpu: 1000 } } };
+  const made = await call('POST', '/api/v1/deployments', spec);
+  if (made.status !== 201) throw new Error(`not made: ${JSON.stringify(made.body)}`);
+  let slowestMs = 0;
+  let largest = 0;
+  for (let round = 0; round < EXPLAINED; round += 1) {
+    const begun = performance.now();
+    const answer = await fetch(`${url}/api/v1/deployments/large/explain`, {
+      headers: { authorization: `Bearer ${BENCH_TOKEN}` },
+    });
+    largest = Math.max(largest, (await answer.text()).length);
+    slowestMs = Math.max(slowestMs, performance.now() - begun);
+    if (!answer.ok) throw new Error(`not explained: ${answer.status}`);
+  }
+  console.log(
+    `explain on ${agents} nodes: a page of ${(largest / 1000).toFixed(1)} kB, slowest of ${EXPLAINED} after ${slowestMs.toFixed(0)} ms`,
+  );
 }
 
 async function bareSockets(): Promise<void> {
@@ -117,6 +141,7 @@ try {
   console.log(
     `CPU ${(spent * 100).toFixed(1)} % of one core over ${seconds} s; signs of life ${(signs / seconds).toFixed(0)}/s; sessions lost ${lost}, refused ${refused}`,
   );
+  await explain(server);
 } catch (error) {
   process.stderr.write(`${String(error)}\n`);
   process.exitCode = 1;

@@ -530,6 +530,12 @@ export const BENCHES: readonly Bench[] = [
         limit:
           'sockets alone, with the same messages and signs of life and nothing behind them, take the share that the line `sockets alone` says: a write and a read of the kernel for each',
       },
+      {
+        what: 'why none of 10,000 nodes takes a deployment, a page of `explain` (kB)',
+        bar: '≤ 50',
+        read: first(/^explain on .* page of ([\d.]+) kB/m),
+        isMet: atMost(50),
+      },
     ],
   },
   {
