@@ -143,6 +143,8 @@ export function loadConfig(args: readonly string[], environment: NodeJS.ProcessE
     throw new ConfigError(
       'tls.threads needs tls.cert and tls.key: without TLS such threads have nothing to do',
     );
+  if (setting('baseUrlCertificate') !== undefined && setting('baseUrl') === undefined)
+    throw new ConfigError('baseUrlCertificate needs baseUrl: it is what is shown there');
   if (!LOOPBACK.test(host) && cert === undefined && !setting('insecureListen')) {
     throw new ConfigError(
       `refusing to listen on ${host} without TLS: tokens would travel in the clear. Set tls.cert and tls.key, or say --insecure-listen when a proxy terminates TLS.`,

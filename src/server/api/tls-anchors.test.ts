@@ -58,15 +58,17 @@ describe('by what agents know a control plane', () => {
     writeFileSync(front, chain.read('renewed') + readFile(chain.file('renewed.key')));
     expect(behind.read()).toBe(true);
     expect([behind.digest, behind.keys]).toEqual([digestOf('renewed'), [keyOf('renewed'), keyOf('own')]]);
-    rmSync(front);
-    expect(behind.read()).toBe(false);
-    expect(behind.digest).toBe(digestOf('renewed'));
+    for (const spoil of [() => writeFileSync(front, ''), () => rmSync(front)]) {
+      spoil();
+      expect(behind.read()).toBe(false);
+      expect([behind.digest, behind.keys[0]]).toEqual([digestOf('renewed'), keyOf('renewed')]);
+    }
   });
 
   it('is refused at the start when it is no certificate', () => {
     const front = chain.file('nothing.pem');
     expect(() => anchors({ front })).toThrow(/baseUrlCertificate .*nothing\.pem cannot be used: ENOENT/);
     writeFileSync(front, 'no certificate');
-    expect(() => anchors({ front })).toThrow('it holds no certificate');
+    expect(() => anchors({ front })).toThrow('nothing.pem holds no certificate');
   });
 });

@@ -71,9 +71,9 @@ export class TlsAnchors {
     let keys: readonly string[];
     try {
       const { front, cert } = this.#files;
-      const shown = [front, cert].filter((file) => file !== undefined).map(this.#readFile);
+      const shown = [front, cert].filter((file) => file !== undefined).map((file) => this.#read(file));
       keys = tlsAnchors([...shown, this.#next()]);
-      if (this.#seen !== undefined) this.digest = caDigestOf(this.#readFile(this.#seen));
+      this.digest = this.#seen === undefined ? undefined : caDigestOf(this.#read(this.#seen));
     } catch (error) {
       this.#log.error({ err: error, ...this.#files }, 'the keys of the certificates cannot be read');
       return false;
@@ -87,10 +87,17 @@ export class TlsAnchors {
   /** At the start: later a file may be half written. */
   #check(front: string): void {
     try {
-      if (certificatesOf(this.#readFile(front)).length === 0) throw new Error('it holds no certificate');
+      this.#read(front);
     } catch (error) {
       throw new ConfigError(`baseUrlCertificate ${front} cannot be used: ${messageOf(error)}`);
     }
+  }
+
+  /** One that is being written anew may be empty for a moment. */
+  #read(file: string): string {
+    const text = this.#readFile(file);
+    if (certificatesOf(text).length === 0) throw new Error(`${file} holds no certificate`);
+    return text;
   }
 
   /** Announced when there is something to announce. */

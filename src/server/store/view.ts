@@ -286,8 +286,16 @@ export class StoreView {
       this.#count(kind, before, -1);
       this.#count(kind, after, 1);
     }
-    this.#emit(before === undefined ? { tenantId, kind, id, after } : { tenantId, kind, id, before, after });
-    if (derived) this.#emit(derived);
+    try {
+      this.#emit(
+        before === undefined ? { tenantId, kind, id, after } : { tenantId, kind, id, before, after },
+      );
+      if (derived) this.#emit(derived);
+    } catch (error) {
+      // A text that cannot be read, found by the first who needs it: another reading finds it again instead of going on without.
+      if (loading !== undefined) collection.delete(id);
+      throw error;
+    }
   }
 
   #remove(fullKey: string): void {

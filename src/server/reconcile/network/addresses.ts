@@ -26,7 +26,9 @@ interface Room {
   from: number;
   /** Deployments that came or went since. */
   readonly names: Set<string>;
-  /** When the whole tenant is looked at again. */
+  /** The whole tenant has to be looked at again; stays so until it was. */
+  isStale: boolean;
+  /** When it is looked at again whatever happens. */
   wholeAtMs: number;
 }
 
@@ -67,7 +69,7 @@ export class AddressesController extends Reconciler {
 
   #lookAtAll(tenantId: TenantId): void {
     const room = this.#rooms.get(this.keyOf(tenantId, ALL));
-    if (room !== undefined) room.wholeAtMs = 0;
+    if (room !== undefined) room.isStale = true;
     this.add(tenantId, ALL);
   }
 
@@ -79,7 +81,7 @@ export class AddressesController extends Reconciler {
   protected async reconcile(request: ReconcileRequest): Promise<void> {
     const tenant = this.deps.store.forTenant(request.tenantId);
     const room = this.#rooms.get(request.key);
-    if (room === undefined || this.deps.clock.monotonicMs() >= room.wholeAtMs)
+    if (room === undefined || room.isStale || this.deps.clock.monotonicMs() >= room.wholeAtMs)
       await this.#reconcileAll(request, tenant);
     else await this.#reconcileSome(request, tenant, room);
   }
@@ -106,23 +108,30 @@ export class AddressesController extends Reconciler {
     const transaction = tenant.transaction();
     for (const [name, record] of plan.virtual)
       putOrDelete(tenant, transaction, 'virtual-addresses', name, record);
-    const { wholeAtMs } = room;
-    // Whatever ends this, nobody is forgotten.
-    room.wholeAtMs = 0;
-    if (plan.virtual.size > 0 && !(await this.commit(tenant, transaction))) {
-      this.again(request);
-      return;
-    }
-    const nowMs = this.deps.clock.monotonicMs();
     room.from = plan.next;
-    room.wholeAtMs = Math.min(wholeAtMs, ...plan.rechecks.map((ms) => nowMs + ms));
+    takeAll(room, plan);
+    if (plan.virtual.size > 0 && !(await this.#stored(request, tenant, transaction))) return;
+    const nowMs = this.deps.clock.monotonicMs();
+    room.wholeAtMs = Math.min(room.wholeAtMs, ...plan.rechecks.map((ms) => nowMs + ms));
     if (room.names.size > 0) this.again(request);
     else if (room.wholeAtMs < Infinity) this.again(request, Math.max(0, room.wholeAtMs - nowMs));
+  }
+
+  /** False: a record changed since it was read. Whatever was to be stored and was not, the next look is at the whole tenant. */
+  async #stored(request: ReconcileRequest, tenant: TenantStore, transaction: Transaction): Promise<boolean> {
+    let isStored = false;
+    try {
+      isStored = await this.commit(tenant, transaction);
+    } finally {
+      if (!isStored) this.#lookAtAll(request.tenantId);
+    }
+    return isStored;
   }
 
   async #reconcileAll(request: ReconcileRequest, tenant: TenantStore): Promise<void> {
     const { plan, room } = this.#plan(tenant);
     this.#rooms.set(request.key, room);
+    takeAll(room, plan);
     const transaction = tenant.transaction();
     let left = BATCH;
     const told = this.#told.get(request.key) ?? new AddressNews();
@@ -141,10 +150,7 @@ export class AddressesController extends Reconciler {
       }
     }
     const writes = left < BATCH || news.length > 0;
-    if (writes && !(await this.commit(tenant, transaction))) {
-      this.#lookAtAll(request.tenantId);
-      return;
-    }
+    if (writes && !(await this.#stored(request, tenant, transaction))) return;
     told.told(news, plan, nowMs);
     this.#told.set(request.key, told);
     const waits = [plan.recheckInMs, laterMs].filter((ms) => ms !== undefined);
@@ -179,7 +185,10 @@ export class AddressesController extends Reconciler {
       nowMs: this.deps.clock.now().getTime(),
     });
     const taken = new Set(addresses.map(([, { address }]) => address));
-    return { plan, room: { hasNodes, taken, from: 1, names: new Set(), wholeAtMs: Infinity } };
+    return {
+      plan,
+      room: { hasNodes, taken, from: 1, names: new Set(), isStale: false, wholeAtMs: Infinity },
+    };
   }
 }
 
@@ -194,6 +203,11 @@ function putOrDelete(
   transaction.expect(kind, id, tenant.get(kind, id));
   if (record === undefined) transaction.delete(kind, id);
   else transaction.put(kind, id, record);
+}
+
+/** Before it is stored: the view may come to know it later than the next plan. */
+function takeAll(room: Room, { virtual }: Pick<AddressPlan, 'virtual'>): void {
+  for (const record of virtual.values()) if (record !== undefined) room.taken.add(record.address);
 }
 
 function noteAddress(room: Room, before: string | undefined, after: string | undefined): void {

@@ -8,52 +8,59 @@ import { METHODS } from './messages.ts';
 import { CODE, WireError } from './wire.ts';
 
 const NO_SPACE = new WireError(CODE.resourceExhausted, 'etcdserver: mvcc: database space exceeded', true);
-const COMMITS: readonly Commit[] = [
-  { puts: [{ key: 'events/1', value: 'made' }] },
-  { guards: [{ key: 'deployments/web', modRevision: 7 }], puts: [{ key: 'deployments/web', value: 'new' }] },
-];
+const EVENT = { puts: [{ key: 'events/1', value: 'made' }] };
+const WEB = {
+  guards: [{ key: 'deployments/web', modRevision: 7 }],
+  puts: [{ key: 'deployments/web', value: 'new' }, ...EVENT.puts],
+};
+const DB = {
+  guards: [{ key: 'deployments/db', modRevision: 0 }],
+  puts: [{ key: 'deployments/db', value: 'new' }],
+};
+const COMMITS: readonly Commit[] = [WEB, DB];
 
-/** An etcd that refuses every transaction for lack of space, and has this record of the deployment. */
-function fullEtcd(found: { value: string; modRevision: number } | Error | undefined): EtcdCluster {
+type Stored = Readonly<Record<string, readonly [value: string, modRevision: number]>>;
+
+/** An etcd that refuses every transaction for lack of space, and has these records. */
+function fullEtcd(stored: Stored | Error): EtcdCluster {
   const number = (value: number) => ({ toNumber: () => value });
-  const call = async (method: unknown): Promise<unknown> => {
+  const call = async (method: unknown, { key }: { readonly key: string }): Promise<unknown> => {
     if (method === METHODS.txn) throw errorOf(faultOf(NO_SPACE, 'etcd'), NO_SPACE);
-    if (found instanceof Error) throw found;
-    if (found === undefined) return { kvs: [] };
-    const { value, modRevision } = found;
-    return {
-      kvs: [
-        { key: 'berth/deployments/web', value, createRevision: number(1), modRevision: number(modRevision) },
-      ],
-    };
+    if (stored instanceof Error) throw stored;
+    const [value, modRevision] = stored[key.slice('berth/deployments/'.length)] ?? [];
+    if (value === undefined || modRevision === undefined) return { kvs: [] };
+    return { kvs: [{ key, value, createRevision: number(1), modRevision: number(modRevision) }] };
   };
   return { call } as unknown as EtcdCluster;
 }
 
-const sent = (found: Parameters<typeof fullEtcd>[0], commits = COMMITS) =>
-  commitTxn(fullEtcd(found), keySpaceUnder('berth/'), commits, 1000);
+const sent = (stored: Stored | Error, commits = COMMITS) =>
+  commitTxn(fullEtcd(stored), keySpaceUnder('berth/'), commits, 1000);
 
 describe('a transaction that is refused for lack of space', () => {
   it('is acknowledged when it was applied all the same', async () => {
-    expect(await sent({ value: 'new', modRevision: 9 })).toEqual([
+    expect(await sent({ web: ['new', 9], db: ['new', 9] })).toEqual([
       { ok: true, revision: 9 },
       { ok: true, revision: 9 },
     ]);
   });
 
-  it('is certainly not applied when its record is as before', async () => {
-    const refusal = await sent({ value: 'old', modRevision: 7 }).catch((error: unknown) => error);
+  it('is certainly not applied when one of its records is as before', async () => {
+    // That of the other was written before, under a revision that its guard did not know.
+    const refusal = await sent({ web: ['new', 8] }).catch((error: unknown) => error);
     expect(refusal).toBeInstanceOf(KvUnavailableError);
     expect(refusal).toMatchObject({ certainlyNotApplied: true, cause: NO_SPACE });
   });
 
-  it.each([
-    ['somebody else wrote the record since', { value: 'other', modRevision: 8 }, COMMITS],
-    ['the record is gone', undefined, COMMITS],
+  it.each<[string, Stored | Error, readonly Commit[]]>([
+    ['somebody else wrote a record since', { web: ['other', 10], db: ['new', 9] }, COMMITS],
+    ['the records are of two revisions', { web: ['new', 8], db: ['new', 9] }, COMMITS],
+    ['a record is gone', { db: ['new', 9] }, COMMITS],
     ['etcd does not answer', new Error('no answer'), COMMITS],
-    ['no record of it was guarded', { value: 'made', modRevision: 9 }, COMMITS.slice(0, 1)],
-  ])('is uncertain when %s', async (_when, found, commits) => {
-    const refusal = await sent(found, commits).catch((error: unknown) => error);
+    ['no record of a commit was guarded', { web: ['new', 9] }, [WEB, EVENT]],
+    ['no record at all was guarded', {}, [EVENT]],
+  ])('is uncertain when %s', async (_when, stored, commits) => {
+    const refusal = await sent(stored, commits).catch((error: unknown) => error);
     expect(refusal).toMatchObject({ certainlyNotApplied: false, cause: NO_SPACE });
   });
 });

@@ -61,8 +61,8 @@ export async function commitTxn(
 
 /**
  * The transaction that reaches the quota is refused for lack of space and applied all the same; those before it, at the door, and after it are
- * not. A record that was to replace the one of its guard tells which it was, since all of them are written under one revision: that
- * revision, or the refusal with what is certain of it.
+ * not. Records that were to replace those of their guards tell which it was: the revision under which all of them stand as they were sent,
+ * or the refusal with what is certain of it.
  */
 async function appliedAfterAll(
   cluster: EtcdCluster,
@@ -72,14 +72,19 @@ async function appliedAfterAll(
   refusal: unknown,
 ): Promise<number> {
   const before = new Map(guards.map(({ key, modRevision }) => [key, modRevision]));
-  const telling = commits.flatMap(({ puts = [] }) => puts).find(({ key }) => before.has(key));
-  if (telling === undefined) throw refusal;
-  const found = await readEntry(cluster, keys, telling.key).catch(() => {
+  const telling = commits.map(({ puts = [] }) => puts.filter(({ key }) => before.has(key)));
+  const found = await Promise.all(
+    telling.flat().map(async (put) => ({ put, entry: await readEntry(cluster, keys, put.key) })),
+  ).catch(() => {
     throw refusal;
   });
-  const modRevision = found?.modRevision ?? 0;
-  if (found?.value === telling.value && modRevision !== before.get(telling.key)) return modRevision;
-  // Where it is neither ours nor as before, somebody else was faster than this look, and nothing is certain.
-  if (modRevision !== before.get(telling.key) || !(refusal instanceof Error)) throw refusal;
-  throw new KvUnavailableError(refusal.message, true, { cause: refusal.cause });
+  const revisionOf = ({ entry }: (typeof found)[number]): number => entry?.modRevision ?? 0;
+  const isAsBefore = (one: (typeof found)[number]): boolean => revisionOf(one) === before.get(one.put.key);
+  if (found.some(isAsBefore) && refusal instanceof Error)
+    throw new KvUnavailableError(refusal.message, true, { cause: refusal.cause });
+  const [revision, ...others] = new Set(found.map(revisionOf));
+  const isOurs = others.length === 0 && found.every(({ put, entry }) => entry?.value === put.value);
+  // A text that was there already, under a revision that the guard did not know, would speak for its own commit alone.
+  if (revision === undefined || !isOurs || telling.some((puts) => puts.length === 0)) throw refusal;
+  return revision;
 }

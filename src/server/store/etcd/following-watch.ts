@@ -47,7 +47,12 @@ export class FollowingWatch implements Watch, WatchFollower {
     }
   }
 
-  onLeft(): void {
-    if (this.#open) this.#own = this.#following.resume(this.#position);
+  onLeft(lost?: string): void {
+    if (!this.#open) return;
+    if (lost === undefined) this.#own = this.#following.resume(this.#position);
+    else {
+      this.#open = false;
+      this.#following.handlers.onLost(lost);
+    }
   }
 }

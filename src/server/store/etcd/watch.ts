@@ -23,8 +23,8 @@ export interface WatchContext {
 export interface WatchFollower {
   /** Without changes: nothing happened up to this revision. */
   onBatch(batch: KvChangeBatch): void;
-  /** The watch is closed, maybe before it has told everybody of a batch. */
-  onLeft(): void;
+  /** The watch is closed, maybe before it has told everybody of a batch. `lost`: why what was told so far counts no more. */
+  onLeft(lost?: string): void;
 }
 
 /**
@@ -72,6 +72,10 @@ export class EtcdWatch implements Watch {
   }
 
   close(): void {
+    this.#end();
+  }
+
+  #end(lost?: string): void {
     if (!this.#open) return;
     this.#open = false;
     clearTimeout(this.#timer);
@@ -79,7 +83,7 @@ export class EtcdWatch implements Watch {
     this.#context.onClosed(this);
     const followers = [...this.#followers];
     this.#followers.clear();
-    for (const follower of followers) follower.onLeft();
+    for (const follower of followers) follower.onLeft(lost);
   }
 
   #connect(): void {
@@ -123,9 +127,10 @@ export class EtcdWatch implements Watch {
     this.#timer = setTimeout(() => this.#connect(), waitMs);
   }
 
-  #lose(reason: string): void {
+  #lose(reason: string, isOtherStore = false): void {
     if (!this.#open) return;
-    this.close();
+    // A watch of its own would take the revisions of another store for those of this one.
+    this.#end(isOtherStore ? reason : undefined);
     this.#handlers.onLost(reason);
   }
 
@@ -159,7 +164,7 @@ export class EtcdWatch implements Watch {
     this.#attempt = 0;
     const clusterId = answer.header.clusterId.toString();
     this.#clusterId ??= clusterId;
-    if (this.#clusterId !== clusterId) this.#lose('the endpoints now lead to another etcd cluster');
+    if (this.#clusterId !== clusterId) this.#lose('the endpoints now lead to another etcd cluster', true);
     else if (answer.header.revision.toNumber() < this.#position) void this.#requireThatPositionExists();
   }
 
@@ -168,7 +173,7 @@ export class EtcdWatch implements Watch {
     try {
       const head = await this.#context.readHead();
       if (head < this.#position) {
-        this.#lose(`revision ${this.#position} no longer exists; the newest is ${head}`);
+        this.#lose(`revision ${this.#position} no longer exists; the newest is ${head}`, true);
       }
     } catch {
       // Nothing is known yet: the next connection asks again.
