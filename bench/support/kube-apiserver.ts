@@ -1,10 +1,8 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from '../../test/support/harness/free-port.ts';
+import { type Peer, startPeer } from './peer.ts';
 
 /** Where its program is; absent: it is not compared with. */
 export const KUBE_APISERVER = process.env['BENCH_KUBE_APISERVER'];
@@ -27,12 +25,6 @@ export function kubeDeployment(name: string, image: string): object {
   };
 }
 
-export interface KubeApiserver {
-  readonly url: string;
-  readonly pid: number;
-  stop(): Promise<void>;
-}
-
 export interface KubeOptions {
   readonly etcd: string;
   readonly tls: { readonly cert: string; readonly key: string };
@@ -42,35 +34,29 @@ export interface KubeOptions {
  * One server of its own on this etcd, without the controllers and the scheduler, which would act on what it stores: nothing follows a create.
  * Its usual settings otherwise; who asks is exempt from its limits, as Berth's in these benchmarks.
  */
-export async function startKubeApiserver(binary: string, { etcd, tls }: KubeOptions): Promise<KubeApiserver> {
+export async function startKubeApiserver(binary: string, { etcd, tls }: KubeOptions): Promise<Peer> {
   const dir = mkdtempSync(join(tmpdir(), 'berth-kube-'));
   const [cert, key, tokens] = [join(dir, 'cert.pem'), join(dir, 'key.pem'), join(dir, 'tokens.csv')];
   writeFileSync(cert, tls.cert);
   writeFileSync(key, tls.key, { mode: 0o600 });
   writeFileSync(tokens, `${KUBE_TOKEN},bench,bench,"system:masters"\n`);
   const port = await freePort();
-  const child: ChildProcess = spawn(
-    binary,
-    [
-      `--etcd-servers=${etcd}`,
-      '--bind-address=127.0.0.1',
-      '--advertise-address=127.0.0.1',
-      `--secure-port=${port}`,
-      `--tls-cert-file=${cert}`,
-      `--tls-private-key-file=${key}`,
-      `--cert-dir=${dir}`,
-      `--token-auth-file=${tokens}`,
-      '--authorization-mode=RBAC',
-      '--service-cluster-ip-range=10.0.0.0/24',
-      '--service-account-issuer=https://kubernetes.default.svc',
-      `--service-account-key-file=${cert}`,
-      `--service-account-signing-key-file=${key}`,
-      '--endpoint-reconciler-type=none',
-    ],
-    { stdio: 'ignore' },
-  );
-  const killOnExit = (): boolean => child.kill('SIGKILL');
-  process.once('exit', killOnExit);
+  const args = [
+    `--etcd-servers=${etcd}`,
+    '--bind-address=127.0.0.1',
+    '--advertise-address=127.0.0.1',
+    `--secure-port=${port}`,
+    `--tls-cert-file=${cert}`,
+    `--tls-private-key-file=${key}`,
+    `--cert-dir=${dir}`,
+    `--token-auth-file=${tokens}`,
+    '--authorization-mode=RBAC',
+    '--service-cluster-ip-range=10.0.0.0/24',
+    '--service-account-issuer=https://kubernetes.default.svc',
+    `--service-account-key-file=${cert}`,
+    `--service-account-signing-key-file=${key}`,
+    '--endpoint-reconciler-type=none',
+  ];
   const url = `https://127.0.0.1:${port}`;
   const headers = { authorization: `Bearer ${KUBE_TOKEN}` };
   const isReady = (): Promise<boolean> =>
@@ -85,19 +71,5 @@ export async function startKubeApiserver(binary: string, { etcd, tls }: KubeOpti
       (answers) => answers.every(Boolean),
       () => false,
     );
-  for (const until = performance.now() + READY_MS; !(await isReady()); ) {
-    if (child.exitCode !== null || performance.now() > until) throw new Error(`${binary} is not ready`);
-    await delay(200);
-  }
-  return {
-    url,
-    pid: child.pid ?? 0,
-    stop: async () => {
-      process.off('exit', killOnExit);
-      const gone = once(child, 'exit');
-      child.kill('SIGKILL');
-      await gone;
-      rmSync(dir, { recursive: true, force: true });
-    },
-  };
+  return startPeer({ binary, args, url, dir, isReady, readyMs: READY_MS });
 }

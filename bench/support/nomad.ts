@@ -1,10 +1,8 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from '../../test/support/harness/free-port.ts';
+import { type Peer, startPeer } from './peer.ts';
 
 /** Where its program is; absent: it is not compared with. */
 export const NOMAD = process.env['BENCH_NOMAD'];
@@ -24,14 +22,8 @@ export function jobSpec(name: string, image: string, count: number): object {
   };
 }
 
-export interface Nomad {
-  readonly url: string;
-  readonly pid: number;
-  stop(): Promise<void>;
-}
-
 /** One server of its own without a client, on loopback: its usual durability, a log that is synced before an answer. */
-export async function startNomad(binary: string): Promise<Nomad> {
+export async function startNomad(binary: string): Promise<Peer> {
   const dir = mkdtempSync(join(tmpdir(), 'berth-nomad-'));
   const [http, rpc, serf] = [await freePort(), await freePort(), await freePort()];
   const config = {
@@ -46,30 +38,12 @@ export async function startNomad(binary: string): Promise<Nomad> {
     limits: { http_max_conns_per_client: 0 },
   };
   writeFileSync(join(dir, 'nomad.json'), JSON.stringify(config));
-  const child: ChildProcess = spawn(binary, ['agent', '-config', join(dir, 'nomad.json')], {
-    stdio: 'ignore',
-  });
-  const killOnExit = (): boolean => child.kill('SIGKILL');
-  process.once('exit', killOnExit);
   const url = `http://127.0.0.1:${http}`;
-  const leader = async (): Promise<string> =>
+  const hasLeader = async (): Promise<boolean> =>
     fetch(`${url}/v1/status/leader`).then(
-      (answer) => answer.text(),
-      () => '',
+      async (answer) => /"\S+:\d+"/.test(await answer.text()),
+      () => false,
     );
-  for (const until = performance.now() + READY_MS; !/"\S+:\d+"/.test(await leader()); ) {
-    if (child.exitCode !== null || performance.now() > until) throw new Error(`${binary} has no leader`);
-    await delay(100);
-  }
-  return {
-    url,
-    pid: child.pid ?? 0,
-    stop: async () => {
-      process.off('exit', killOnExit);
-      const gone = once(child, 'exit');
-      child.kill('SIGKILL');
-      await gone;
-      rmSync(dir, { recursive: true, force: true });
-    },
-  };
+  const args = ['agent', '-config', join(dir, 'nomad.json')];
+  return startPeer({ binary, args, url, dir, isReady: hasLeader, readyMs: READY_MS });
 }

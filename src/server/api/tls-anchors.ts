@@ -71,9 +71,10 @@ export class TlsAnchors {
     let keys: readonly string[];
     try {
       const { front, cert } = this.#files;
-      const shown = [front, cert].filter((file) => file !== undefined).map((file) => this.#read(file));
-      keys = tlsAnchors([...shown, this.#next()]);
-      this.digest = this.#seen === undefined ? undefined : caDigestOf(this.#read(this.#seen));
+      const files = [front, cert].filter((file) => file !== undefined);
+      const chains = new Map(files.map((file) => [file, this.#read(file)]));
+      keys = tlsAnchors([...chains.values(), this.#next()]);
+      this.digest = caDigestOf(chains.get(this.#seen ?? '') ?? '');
     } catch (error) {
       this.#log.error({ err: error, ...this.#files }, 'the keys of the certificates cannot be read');
       return false;
