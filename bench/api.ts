@@ -1,7 +1,7 @@
 import { startEtcd } from '../test/support/harness/etcd.ts';
 import { pushImage, startRegistry } from '../test/support/harness/registry.ts';
 import { startBareCommit } from './support/bare-commit.ts';
-import { startChild } from './support/child.ts';
+import { type Child, startChild } from './support/child.ts';
 import { oneAtATime, type Started } from './support/one-at-a-time.ts';
 import { rawPuts } from './support/raw-puts.ts';
 import { secured } from './support/secured.ts';
@@ -10,8 +10,8 @@ import { inTurns, middleOf, ratioOf, type Turn, type TurnOptions, turnOf } from 
 
 /**
  * Durable creates and reads over HTTP, against the same machine without us, in short turns that alternate: ratios of neighbours. The same
- * over TLS, of a control plane of its own on the embedded store; `bench/tls.ts` says how much of that is Node's. Then what a lone create
- * costs, cold and warm, beside one of many at once.
+ * over TLS, of a control plane of its own on the embedded store; `bench/tls.ts` says how much of that is Node's. Creates stand beside the
+ * least that one is, too (`support/judging-server.ts`). Then what a lone create costs, cold and warm, beside one of many at once.
  *   node bench/api.ts [seconds per turn] [etcd]
  */
 const SECONDS = Number(process.argv[2] ?? 1);
@@ -32,6 +32,8 @@ interface Served {
 }
 
 type Sides = readonly [bare: Served, own: Served, tls?: Served];
+
+const served = ({ port, pid }: Child): Served => ({ url: `http://127.0.0.1:${port}`, pid });
 
 let created = 0;
 const tenantOf = (connections: number): string => `conn-${connections}`;
@@ -146,7 +148,7 @@ async function bareReader(view: object): Promise<Served & { stop(): Promise<void
     'read',
     JSON.stringify({ body: JSON.stringify(view) }),
   ]);
-  return { url: `http://127.0.0.1:${child.port}`, pid: child.pid, stop: child.stop };
+  return { ...served(child), stop: child.stop };
 }
 
 /** Whoever serves TLS is left out where there are too many connections. */
@@ -168,25 +170,27 @@ async function embedded(image: string, tlsArgs: readonly string[]): Promise<void
   const { server, view } = await started([], image);
   const { server: overTls } = await started(tlsArgs, image);
   const commit = await startBareCommit(view, image);
+  const judging = await startChild(new URL('./support/judging-server.ts', import.meta.url), []);
   const reader = await bareReader(view);
   try {
-    const bare = { url: `http://127.0.0.1:${commit.port}`, pid: commit.pid };
-    const sides: Sides = [bare, server, overTls];
-    for (const side of comparedAt(JUDGED, sides))
+    const sides: Sides = [served(commit), server, overTls];
+    const least = served(judging);
+    for (const side of [...comparedAt(JUDGED, sides), least])
       await creates(side, image, { connections: JUDGED, duration: SECONDS * 2 });
     for (const connections of CONNECTIONS) {
-      const [base = [], own = [], tls] = await inTurns(
+      const [judged = [], base = [], own = [], tls] = await inTurns(
         roundsAt(connections),
-        comparedAt(connections, sides).map(
+        [least, ...comparedAt(connections, sides)].map(
           (side) => () =>
             creates(side, image, { connections, duration: secondsAt(connections) }, tenantOf(connections)),
         ),
       );
       print('embedded create', connections, own, base, tls);
+      print('the least that a create is', connections, judged, base);
     }
     await compareReads('embedded', [reader, server, overTls]);
   } finally {
-    for (const { stop } of [server, overTls, commit, reader]) await stop();
+    for (const { stop } of [server, overTls, commit, judging, reader]) await stop();
   }
   await lone(image, view);
 }
@@ -204,7 +208,7 @@ async function lone(image: string, view: Record<string, unknown>): Promise<void>
       },
       async () => {
         const child = await startBareCommit(view, image);
-        return system({ url: `http://127.0.0.1:${child.port}`, pid: child.pid }, child.stop);
+        return system(served(child), child.stop);
       },
     ],
     LONE_CREATES,
@@ -230,7 +234,7 @@ async function onEtcd(image: string): Promise<void> {
   const commit = await startBareCommit(view, image, endpoint);
   const reader = await bareReader(view);
   try {
-    const bare = { url: `http://127.0.0.1:${commit.port}`, pid: commit.pid };
+    const bare = served(commit);
     for (const side of [bare, server])
       await creates(side, image, { connections: JUDGED, duration: SECONDS * 2 });
     await rawEtcdPuts(endpoint, JUDGED);
