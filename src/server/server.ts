@@ -22,6 +22,8 @@ import { VERSION } from './version.ts';
 
 /** What is still being answered has this long when the process stops. */
 const LAST_REQUESTS_MS = 5000;
+/** The first moments belong to who waited for this process: requests, agents, controllers. */
+const VERIFY_AFTER_MS = 2000;
 
 export interface ServerInput {
   readonly config: Config;
@@ -127,12 +129,14 @@ export async function startServer({
   const certificate = tls && new OwnCertificate({ ...base, nodeName, read: () => readFile(tls.cert) });
   certificate?.start();
   ready = true;
+  const verification = setTimeout(base.verifyRest, VERIFY_AFTER_MS);
 
   return {
     url: `${tls === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}`,
     store,
     outdated: formats.outdated,
     close: async () => {
+      clearTimeout(verification);
       base.heap.close();
       formats.stop();
       stopReloading();

@@ -25,8 +25,11 @@ export async function composeStore(
   onCommit: Parameters<typeof timedKv>[1],
 ) {
   const opened = await openKv(config.store, join(config.dataDir, 'store'), readFile);
-  const { live, verified } = opened;
-  verified.catch((error: unknown) => log.error({ problem: messageOf(error) }, 'store'));
+  const { live } = opened;
+  /** The history, which a start does not read. */
+  const verifyRest = (): void => {
+    opened.verify().catch((error: unknown) => log.error({ problem: messageOf(error) }, 'store'));
+  };
   const format = new StoreFormat(VERSION);
   const kv = format.writing(timedKv(opened.kv, onCommit));
   const heap = processHeap();
@@ -36,7 +39,7 @@ export async function composeStore(
     onPage: (...read) => requireHeap(kv, brake, ...read),
   });
   const store = new Store(kv, view, () => format.active >= DERIVED_ROWS_FORMAT);
-  return { kv, live, format, heap, brake, view, store };
+  return { kv, live, verifyRest, format, heap, brake, view, store };
 }
 
 /** The one place that asks whether there may be other control planes. */

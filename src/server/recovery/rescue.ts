@@ -46,11 +46,11 @@ export async function rescue(config: Config, to = join(config.dataDir, 'rescue-t
     throw new RecoveryError('usage', `there is no store at ${dir}; name the data folder by --data-dir`);
   if (existsSync(to))
     throw new RecoveryError('notEmpty', `${to} exists already; remove it or name another by --to`);
-  const { kv: opened, verified } = await openKv(store, dir, readFile);
+  const { kv: opened, verify } = await openKv(store, dir, readFile);
   const format = new StoreFormat(VERSION);
   const kv = format.writing(opened);
   try {
-    await verified;
+    await verify();
     const platformKey = globalKey('tenant-slugs', PLATFORM_SLUG);
     const platform = await kv.get(platformKey);
     if (platform === undefined)

@@ -7,8 +7,8 @@ export interface OpenedKv {
   readonly kv: Kv;
   /** Rejects when the live records are damaged. They can be read before; to be awaited before anything is served. */
   readonly live: Promise<void>;
-  /** Rejects when anything in it is damaged, the history included. */
-  readonly verified: Promise<void>;
+  /** Has everything in it checked, the history included. Rejects when anything is damaged. */
+  verify(): Promise<void>;
 }
 
 /** The etcd adapter is loaded only when it is used: the embedded default should not pay for its libraries. */
@@ -21,7 +21,7 @@ export async function openKv(
 ): Promise<OpenedKv> {
   if (config.kind === 'sqlite') {
     const kv = await beginSqliteKv({ dir });
-    return { kv, live: kv.live, verified: kv.verified };
+    return { kv, live: kv.live, verify: kv.verify };
   }
   const { openEtcdKv } = await import('./etcd/open.ts');
   const password = config.passwordFile === undefined ? undefined : readFile(config.passwordFile).trim();
@@ -40,5 +40,5 @@ export async function openKv(
           },
         }),
   });
-  return { kv, live: Promise.resolve(), verified: Promise.resolve() };
+  return { kv, live: Promise.resolve(), verify: () => Promise.resolve() };
 }

@@ -102,9 +102,9 @@ function cutOff(place: StorePlace): string {
  * that no control plane runs. Throws when one does.
  */
 export async function holdStore(place: StorePlace): Promise<() => Promise<void>> {
-  const { kv, verified } = await openAtLeisure(place);
+  const { kv, verify } = await openAtLeisure(place);
   try {
-    await verified;
+    await verify();
     const running = await kv.range(globalKey('control-planes', ''), { limit: 1 });
     const [first] = running.entries;
     if (first !== undefined)

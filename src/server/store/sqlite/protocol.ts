@@ -16,12 +16,16 @@ export interface WriterOptions {
   readonly ballastBytes: number;
 }
 
-export type ToWriter = { readonly kind: 'operations'; readonly wire: FlatList } | { readonly kind: 'close' };
+export type ToWriter =
+  | { readonly kind: 'operations'; readonly wire: FlatList }
+  /** The rest of the file is to be checked, too, beside what is written. */
+  | { readonly kind: 'verify' }
+  | { readonly kind: 'close' };
 
 export type FromWriter =
   /** It can be read; its content is being checked. */
   | { readonly kind: 'opened' }
-  /** After `ready`: the history has been checked, too. */
+  /** After `ready`: the history has been checked, too, because it was asked for or had to be read anyway. */
   | { readonly kind: 'verified' }
   | { readonly kind: 'ready'; readonly head: number; readonly problem: string | undefined }
   | { readonly kind: 'refused'; readonly fault: FaultKind; readonly message: string }

@@ -24,8 +24,8 @@ export interface SqliteKv extends Kv {
   readonly transactions: number;
   /** Resolves when the live records have been checked, rejects when they are damaged. Writes wait for it. */
   readonly live: Promise<void>;
-  /** Resolves when everything in it has been read and checked, rejects when it is damaged. */
-  readonly verified: Promise<void>;
+  /** Reads what has not been checked yet, beside its use. Resolves when everything has been, rejects when it is damaged. */
+  verify(): Promise<void>;
 }
 
 const megabyte = 1024 * 1024;
@@ -34,7 +34,7 @@ const megabyte = 1024 * 1024;
 export async function openSqliteKv(options: SqliteKvOptions): Promise<SqliteKv> {
   const kv = await beginSqliteKv(options);
   try {
-    await kv.verified;
+    await kv.verify();
   } catch (error) {
     await kv.close();
     throw error;
@@ -42,7 +42,7 @@ export async function openSqliteKv(options: SqliteKvOptions): Promise<SqliteKv> 
   return kv;
 }
 
-/** The same while its content is still being checked: a large one can be read meanwhile, each row by its own checksum. */
+/** The same while its live records are still being checked: a large one can be read meanwhile, each row by its own checksum. */
 export async function beginSqliteKv(options: SqliteKvOptions): Promise<SqliteKv> {
   const { dir, keepRevisions = 10_000, keepBytes = 256 * megabyte, ballastBytes = 8 * megabyte } = options;
   const files = storeFiles(dir);
@@ -179,7 +179,7 @@ export async function beginSqliteKv(options: SqliteKvOptions): Promise<SqliteKv>
       return writer.transactions;
     },
     live: writer.live,
-    verified: writer.verified,
+    verify: writer.verify,
   };
 }
 

@@ -24,8 +24,8 @@ export interface WriterLink {
   readonly transactions: number;
   /** Resolves when the live records have been checked; until then nothing is written. Rejects when they are damaged. */
   readonly live: Promise<void>;
-  /** Resolves when all content has been checked. Rejects when it is damaged. */
-  readonly verified: Promise<void>;
+  /** Has all content checked. Resolves when it was. Rejects when it is damaged. */
+  verify(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -51,6 +51,7 @@ export async function startWriter(options: WriterOptions, events: WriterLinkEven
   let worker: Worker | undefined;
   let ready = false;
   let closing = false;
+  let verifying = false;
   let restartDelayMs = 0;
   let problem: string | undefined;
   let transactions = 0;
@@ -108,6 +109,7 @@ export async function startWriter(options: WriterOptions, events: WriterLinkEven
         ({ problem } = message);
         events.onReady(message.head);
         live.resolve();
+        if (verifying) send({ kind: 'verify' });
         flush();
         return;
       case 'verified':
@@ -228,7 +230,11 @@ export async function startWriter(options: WriterOptions, events: WriterLinkEven
       return transactions;
     },
     live: live.promise,
-    verified: verified.promise,
+    verify() {
+      if (!verifying && ready) send({ kind: 'verify' });
+      verifying = true;
+      return verified.promise;
+    },
     close,
   };
 }

@@ -45,6 +45,10 @@ if (writer !== undefined) {
       port.close();
       return;
     }
+    if (message.kind === 'verify') {
+      writer.verify();
+      return;
+    }
     const wire = new WireReader(message.wire);
     const operations: WriterOperation[] = [];
     while (!wire.done) operations.push(decodeOperation(wire));

@@ -19,6 +19,8 @@ import { verifyWal } from './wal-check.ts';
 
 export interface Writer {
   enqueue(operations: readonly WriterOperation[]): void;
+  /** Reads from now on, between writes, what has not been proved yet. */
+  verify(): void;
   close(): void;
 }
 
@@ -84,6 +86,7 @@ export function openWriter(options: WriterOptions, post: (message: FromWriter) =
   let leaseTimer: NodeJS.Timeout | undefined;
   let maintenanceTimer: NodeJS.Timeout | undefined;
   let verifyTimer: NodeJS.Timeout | undefined;
+  let mayVerify = false;
 
   function run(batch: readonly WriterOperation[]): FlatList {
     const { fault } = transactions;
@@ -147,7 +150,7 @@ export function openWriter(options: WriterOptions, post: (message: FromWriter) =
   }
 
   function planVerification(): void {
-    if (!closed && !isVerified) verifyTimer ??= setTimeout(verifyMore, verifyEveryMs);
+    if (!closed && mayVerify && !isVerified) verifyTimer ??= setTimeout(verifyMore, verifyEveryMs);
   }
 
   function drain(): void {
@@ -249,6 +252,10 @@ export function openWriter(options: WriterOptions, post: (message: FromWriter) =
     enqueue(operations) {
       for (const operation of operations) queue.push(operation);
       schedule();
+    },
+    verify() {
+      mayVerify = true;
+      planVerification();
     },
     close() {
       while (queue.length > 0) {
