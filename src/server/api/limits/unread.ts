@@ -22,6 +22,13 @@ const TENANTS_AT_ONCE = 4;
 /** Who takes a little now and then is given this much time and no more. */
 const SLOWEST_BYTES_PER_MS = 16;
 const RETRY_SECONDS = 2;
+/** An answer that TLS sends as one record. */
+const SHORT_BYTES = 16_384;
+
+interface Written {
+  readonly response: ServerResponse;
+  readonly principal: Principal;
+}
 
 /**
  * Answers that were written and not yet taken by their reader; they are in memory until then. Counted for the credential and its
@@ -31,6 +38,8 @@ export class UnreadAnswers {
   readonly #limits: UnreadLimits;
   readonly #ofToken = new Tally();
   readonly #ofTenant = new Tally();
+  /** Short answers of this turn of the event loop. */
+  #written: Written[] = [];
   bytes = 0;
   refused = 0;
   /** Connections closed because they were not read. */
@@ -69,10 +78,27 @@ export class UnreadAnswers {
     response.once('close', () => add(-bytes));
   }
 
-  /** After an answer was written: what the connection did not take at once is counted until it did. */
+  /**
+   * After an answer was written: what the connection did not take at once is counted until it did. With TLS it never takes anything before the
+   * turn ends, although it sends it at once: a short answer is looked at then. One that waits behind others on its connection is counted now.
+   */
   follow(response: ServerResponse, principal: Principal): void {
     const bytes = response.writableLength;
     if (bytes === 0 || response.destroyed) return;
+    if (bytes > SHORT_BYTES || response.socket === null) return this.#follow(response, principal, bytes);
+    if (this.#written.push({ response, principal }) === 1) setImmediate(() => this.#endTurn());
+  }
+
+  #endTurn(): void {
+    const written = this.#written;
+    this.#written = [];
+    for (const { response, principal } of written) {
+      const bytes = response.writableLength;
+      if (bytes > 0 && !response.destroyed) this.#follow(response, principal, bytes);
+    }
+  }
+
+  #follow(response: ServerResponse, principal: Principal, bytes: number): void {
     this.#count(response, principal, bytes);
     const end = this.hangUpLate(response);
     const late = setTimeout(end, this.#limits.sendTimeoutMs + bytes / SLOWEST_BYTES_PER_MS);
