@@ -138,10 +138,11 @@ describe('a credential', () => {
 describe('proven tokens', () => {
   it('are bound to a revision and bounded in number', () => {
     const proven = new ProvenTokens();
-    proven.add('a', 'tok1', 1);
-    expect(proven.find('a')).toEqual({ tokenId: 'tok1', revision: 1 });
+    const principal = { tokenId: 'tok1', kind: 'pat', role: 'viewer', tenantId: 't1' as TenantId } as const;
+    proven.add('a', principal, 1);
+    expect(proven.find('a')).toEqual({ principal, revision: 1 });
     expect(proven.find('b')).toBeUndefined();
-    for (let index = 0; index < 10_000; index += 1) proven.add(`t${index}`, 'tok1', 1);
+    for (let index = 0; index < 10_000; index += 1) proven.add(`t${index}`, principal, 1);
     expect(proven.find('a')).toBeUndefined();
     expect(proven.find('t9999')).toBeDefined();
   });

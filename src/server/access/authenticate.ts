@@ -25,7 +25,7 @@ export interface AccessDependencies {
 const MAX_PROVEN = 10_000;
 
 interface Proof {
-  readonly tokenId: string;
+  readonly principal: Principal;
   readonly revision: number;
 }
 
@@ -40,9 +40,9 @@ export class ProvenTokens {
     return this.#proofs.get(header);
   }
 
-  add(header: string, tokenId: string, revision: number): void {
+  add(header: string, principal: Principal, revision: number): void {
     if (this.#proofs.size >= MAX_PROVEN) this.#proofs.clear();
-    this.#proofs.set(header, { tokenId, revision });
+    this.#proofs.set(header, { principal, revision });
   }
 }
 
@@ -61,8 +61,9 @@ export function joinTokenInvalid(): Rejection {
 
 export function usable(record: TokenRecord, clock: Clock): boolean {
   if (record.revokedAt !== undefined) return false;
+  if (record.expiresAt === undefined) return true;
   const nowMs = record.kind === 'node' ? steadyMs(clock) : clock.now().getTime();
-  return record.expiresAt === undefined || Date.parse(record.expiresAt) > nowMs;
+  return Date.parse(record.expiresAt) > nowMs;
 }
 
 interface Candidate {
@@ -102,9 +103,8 @@ export function authenticate(
 ): Principal | Rejection {
   if (header === undefined) return unauthenticated('The request has no Authorization header.');
   const proof = proven.find(header);
-  const known = proof && store.getGlobal('tokens', proof.tokenId);
-  if (known?.modRevision === proof?.revision && known && usable(known.record, clock))
-    return principalOf(known.record);
+  const known = proof && store.getGlobal('tokens', proof.principal.tokenId);
+  if (proof && known?.modRevision === proof.revision && usable(known.record, clock)) return proof.principal;
   const text = /^Bearer +(\S+)$/i.exec(header)?.[1];
   if (text === undefined) return unauthenticated('The Authorization header is not "Bearer <token>".');
   const unknown = (): Rejection =>
@@ -114,8 +114,9 @@ export function authenticate(
   const { record, modRevision } = candidate.stored;
   if (!isSecretOf(tokenKey, candidate.secret, record)) return unknown();
   if (!usable(record, clock)) return endedNode(record) ?? unknown();
-  proven.add(header, record.id, modRevision);
-  return principalOf(record);
+  const principal = principalOf(record);
+  proven.add(header, principal, modRevision);
+  return principal;
 }
 
 export function principalOf({ id, kind, role, tenantId }: TokenRecord): Principal {

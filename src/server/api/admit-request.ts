@@ -135,10 +135,11 @@ function wantedPermissions(permission: Route['permission']): readonly Permission
 }
 
 export function permitted(principal: Principal, permission: Route['permission']): boolean {
-  const wanted = wantedPermissions(permission);
   // A join token enrols and does nothing else, whatever role it was made with.
-  if (principal.kind === 'join') return wanted.includes('node.enrol');
-  return wanted.some((one) => allows(principal.role, one));
+  if (principal.kind === 'join') return wantedPermissions(permission).includes('node.enrol');
+  return typeof permission === 'string'
+    ? allows(principal.role, permission)
+    : permission.some((one) => allows(principal.role, one));
 }
 
 function forbidden(role: Principal['role'], permission: Route['permission']): Rejection {

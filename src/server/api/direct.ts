@@ -21,6 +21,7 @@ const JSON_TYPES: ReadonlySet<string | undefined> = new Set([
 class DirectRequest implements ApiRequest {
   readonly id: string;
   readonly raw: IncomingMessage;
+  readonly headers: IncomingMessage['headers'];
   readonly params: Texts;
   readonly query = NONE;
   readonly routeOptions: ApiRequest['routeOptions'];
@@ -28,13 +29,10 @@ class DirectRequest implements ApiRequest {
 
   constructor(raw: IncomingMessage, id: string, params: Texts, routeOptions: ApiRequest['routeOptions']) {
     this.raw = raw;
+    this.headers = raw.headers;
     this.id = id;
     this.params = params;
     this.routeOptions = routeOptions;
-  }
-
-  get headers(): IncomingMessage['headers'] {
-    return this.raw.headers;
   }
 
   get method(): string {
@@ -164,7 +162,7 @@ export class DirectRoutes {
     const { options } = this.#context;
     const { param, options: routeOptions, route } = target;
     const url = raw.url ?? '';
-    const params = param === undefined ? NONE : { [param]: url.slice(url.lastIndexOf('/') + 1) };
+    const params = param === undefined ? NONE : paramsFor(param, url.slice(url.lastIndexOf('/') + 1));
     const id = requestIdOf(raw.headers['x-request-id'], options.freshId);
     const request = new DirectRequest(raw, id, params, routeOptions);
     const reply = new DirectReply(response, request);
@@ -224,6 +222,11 @@ export class DirectRoutes {
       failed(error);
     }
   }
+}
+
+/** A member whose name is in the code costs a tenth of one whose name is a value, and this is what nearly all parameters are called. */
+function paramsFor(name: string, value: string): Texts {
+  return name === 'name' ? { name: value } : { [name]: value };
 }
 
 function hasNoBody({ headers }: IncomingMessage): boolean {

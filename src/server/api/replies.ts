@@ -40,8 +40,9 @@ export function send<R extends ApiReply>(
   headers: Readonly<Record<string, string>> = {},
   type = JSON_TYPE,
 ): R {
-  const text = body instanceof JsonText ? body.text : (JSON.stringify(body) as string | undefined);
-  const bytes = text === undefined ? 0 : Buffer.byteLength(text);
+  const made = body instanceof JsonText;
+  const text = made ? body.text : (JSON.stringify(body) as string | undefined);
+  const bytes = made ? body.bytes : text === undefined ? 0 : Buffer.byteLength(text);
   const lines = [
     'x-request-id',
     reply.request.id,

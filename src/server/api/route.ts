@@ -49,9 +49,16 @@ export interface RequestFor<O extends Operation> extends RequestContext {
 export class JsonText<A> {
   declare protected readonly of: (same: A) => A;
   readonly text: string;
+  #bytes = -1;
 
   constructor(text: string) {
     this.text = text;
+  }
+
+  /** Of the text in UTF-8; one that is sent again and again is measured once. */
+  get bytes(): number {
+    if (this.#bytes < 0) this.#bytes = Buffer.byteLength(this.text);
+    return this.#bytes;
   }
 }
 

@@ -1,5 +1,6 @@
 import type { ContainerDefaults } from '../../core/model/container-defaults.ts';
 import { deploymentView } from '../../core/contract/deployment-view.ts';
+import { servedIngress } from '../../core/model/ingress.ts';
 import { isOnTenantNetwork } from '../../core/model/network.ts';
 import type { DeploymentRecord, InstanceView } from '../../core/model/deployment.ts';
 import type { Stored } from '../store/collection.ts';
@@ -42,6 +43,41 @@ function instanceViews(tenant: TenantStore, name: string): InstanceView[] {
         ...awayNode(tenant, record.nodeId),
       };
     });
+}
+
+/**
+ * All that `storedDeploymentView` makes its answer of. A record of the view is replaced when it changes and never altered, so that the same parts make the
+ * same answer. Undefined: a canary runs, whose summary is made of more.
+ */
+export function partsOfView(
+  { containerDefaults }: { readonly containerDefaults: ContainerDefaults },
+  tenant: TenantStore,
+  { id, record }: Stored<DeploymentRecord>,
+): readonly unknown[] | undefined {
+  // Records of a deployment have its id.
+  if (tenant.get('canaries', id) !== undefined) return undefined;
+  const parts: unknown[] = [
+    containerDefaults,
+    tenant.get('container-defaults', 'defaults'),
+    tenant.get('deployment-status', id),
+    tenant.get('virtual-addresses', id),
+    tenant.get('rollouts', id),
+  ];
+  const instances = tenant.collection('instances');
+  if (instances.size > 0)
+    for (const instance of instances.listUnder(id))
+      parts.push(
+        instance,
+        tenant.get('observations', instance.id),
+        tenant.get('node-liveness', idOf('node-liveness', instance.record.nodeId)),
+      );
+  if (servedIngress(record.spec).length > 0)
+    parts.push(
+      tenant.collection('nodes').changes,
+      tenant.collection('node-liveness').changes,
+      tenant.collection('ingress-reports').changes,
+    );
+  return parts;
 }
 
 export function storedDeploymentView(

@@ -10,13 +10,14 @@ import { deleteDeployment } from '../../writes/deployments/delete-deployment.ts'
 import { deploymentRejections } from '../../writes/deployments/deployment-rejections.ts';
 import { isRecord } from '../../../core/model/values.ts';
 import { restartDeployment } from '../../writes/deployments/restart-deployment.ts';
-import { findDeployment, storedDeploymentView } from '../../reads/deployment.ts';
+import { findDeployment, partsOfView, storedDeploymentView } from '../../reads/deployment.ts';
 import { deploymentNotFound } from '../../writes/deployments/deployment-write.ts';
 import { parseIfMatch } from '../../writes/if-match.ts';
 import { type UpdateOptions, updateDeployment } from '../../writes/deployments/update-deployment.ts';
 import { nodeNameRule } from '../../../core/rules/node.ts';
 import { explainAccess } from '../../placement/access-explanation.ts';
 import { explainDeployment } from '../../placement/explanation.ts';
+import { KeptReplies } from '../kept-replies.ts';
 import {
   booleanParameter,
   cursorAfter,
@@ -64,6 +65,7 @@ async function update(
 }
 
 export function deploymentRoutes(admission: Admission): Route[] {
+  const replies = new KeptReplies<AnswerOf<typeof DEPLOYMENTS.read>>();
   return [
     serve(DEPLOYMENTS.list, ({ store, query }) => {
       const page = pageRequest(query);
@@ -92,11 +94,9 @@ export function deploymentRoutes(admission: Admission): Route[] {
       const name = params.name;
       const { stored, field } = findDeployment(store, name);
       if (stored === undefined) return deploymentNotFound(field, name);
-      return {
-        status: 200,
-        body: storedDeploymentView(admission, store, stored),
-        headers: { etag: `"${stored.modRevision}"` },
-      };
+      return replies.of(stored, partsOfView(admission, store, stored), () =>
+        storedDeploymentView(admission, store, stored),
+      );
     }),
     serve(DEPLOYMENTS.update, (request) => update(admission, request, request.params.name)),
     serve(DEPLOYMENTS.updateNamed, (request) => update(admission, request, undefined)),
