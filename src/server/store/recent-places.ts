@@ -11,15 +11,19 @@ export class RecentPlaces<T> {
   readonly #places: Place<T>[] = [];
   #next = 0;
   #last = 0;
+  #step = 0;
 
   /** Undefined: it is not among the last ones. */
   find(key: string): Place<T> | undefined {
-    for (let from = 0; from < this.#places.length; from += 1) {
-      // Kinds take turns: the place after the last one is most often the next.
-      const at = (this.#last + 1 + from) % this.#places.length;
+    const { length } = this.#places;
+    for (let tried = 0; tried < length; tried += 1) {
+      // In the order of the table kinds take turns, in that of the keys the same one comes again: it goes on as it did.
+      const step = (this.#step + tried) % length;
+      const at = (this.#last + step) % length;
       const place = this.#places[at];
       if (place === undefined || !key.startsWith(place.beginning)) continue;
       this.#last = at;
+      this.#step = step;
       return place;
     }
     return undefined;

@@ -23,13 +23,12 @@ type Stored = Readonly<Record<string, readonly [value: string, modRevision: numb
 
 /** An etcd that refuses every transaction for lack of space, and has these records. */
 function fullEtcd(stored: Stored | Error): EtcdCluster {
-  const number = (value: number) => ({ toNumber: () => value });
   const call = async (method: unknown, { key }: { readonly key: string }): Promise<unknown> => {
     if (method === METHODS.txn) throw errorOf(faultOf(NO_SPACE, 'etcd'), NO_SPACE);
     if (stored instanceof Error) throw stored;
     const [value, modRevision] = stored[key.slice('berth/deployments/'.length)] ?? [];
     if (value === undefined || modRevision === undefined) return { kvs: [] };
-    return { kvs: [{ key, value, createRevision: number(1), modRevision: number(modRevision) }] };
+    return { kvs: [{ key, value, createRevision: 1, modRevision }] };
   };
   return { call } as unknown as EtcdCluster;
 }

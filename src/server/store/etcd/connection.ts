@@ -103,6 +103,8 @@ export class Connection {
     );
     session.once('connect', () => {
       clearTimeout(timer);
+      // The peer ended it in the same moment: `close` follows, and tells who waits.
+      if (session.destroyed) return;
       session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
       established = true;
       this.#failures = 0;

@@ -1,5 +1,6 @@
 import { keysOf } from '../../../core/model/values.ts';
 import protobuf from 'protobufjs/light.js';
+import { decodeRange, type RangeAnswer } from './range-answer.ts';
 import { encodeTxn, type TxnRequest } from './txn-request.ts';
 
 /**
@@ -97,7 +98,7 @@ export interface WireKeyValue {
   readonly modRevision: WireInt;
 }
 
-export interface WireRange {
+interface WireRange {
   readonly header: WireHeader;
   readonly kvs: readonly WireKeyValue[];
   readonly more: boolean;
@@ -132,7 +133,6 @@ export interface WireAlarm {
 }
 
 interface Decoded {
-  RangeResponse: WireRange;
   PutResponse: { readonly header: WireHeader };
   TxnOutcome: { readonly header: WireHeader; readonly succeeded: boolean };
   TxnResponse: WireTxn;
@@ -183,17 +183,21 @@ function decoderOf<Name extends keyof Decoded>(name: Name): (bytes: Buffer) => D
   return (bytes) => type.decode(bytes) as protobuf.Message & Decoded[Name];
 }
 
+function encoderOf(name: MessageName): (message: Readonly<Record<string, unknown>>) => Buffer {
+  const type = typeOf(name);
+  return (message) => type.encode(message).finish() as Buffer;
+}
+
 function method<Name extends keyof Decoded>(
   path: string,
   request: MessageName,
   answer: Name,
 ): Method<Decoded[Name]> {
-  const requestType = typeOf(request);
-  return {
-    path: `/etcdserverpb.${path}`,
-    encode: (message) => requestType.encode(message).finish() as Buffer,
-    decode: decoderOf(answer),
-  };
+  return { path: `/etcdserverpb.${path}`, encode: encoderOf(request), decode: decoderOf(answer) };
+}
+
+function rangeMethod(): Method<RangeAnswer> {
+  return { path: '/etcdserverpb.KV/Range', encode: encoderOf('RangeRequest'), decode: decodeRange };
 }
 
 /** Of a transaction that succeeded there is an answer to each of its writes, none of which says anything. */
@@ -210,7 +214,7 @@ function txnMethod(): Method<WireTxn, TxnRequest> {
 }
 
 export const METHODS = {
-  range: method('KV/Range', 'RangeRequest', 'RangeResponse'),
+  range: rangeMethod(),
   put: method('KV/Put', 'PutRequest', 'PutResponse'),
   txn: txnMethod(),
   compact: method('KV/Compact', 'CompactionRequest', 'Empty'),

@@ -1,7 +1,8 @@
 import { KvCompactedError, type KvEntry, type RangeOptions, type RangeResult } from '../kv.ts';
 import type { EtcdCluster } from './cluster.ts';
 import { type KeySpace, keyAfter } from './key-space.ts';
-import { METHODS, type WireKeyValue, type WireRange } from './messages.ts';
+import { METHODS } from './messages.ts';
+import type { RangeAnswer, RangeEntry } from './range-answer.ts';
 
 const SORT_DESCENDING = { sortOrder: 2, sortTarget: 0 };
 
@@ -11,13 +12,8 @@ const PAGE_ENTRIES = 2_000;
 const BOUNDED_PAGE = { first: 64, most: 500 } as const;
 const RESTARTS_AFTER_COMPACTION = 3;
 
-export function entryOf(kv: WireKeyValue, keys: KeySpace): KvEntry {
-  return {
-    key: keys.fromEtcd(kv.key),
-    value: kv.value,
-    createRevision: kv.createRevision.toNumber(),
-    modRevision: kv.modRevision.toNumber(),
-  };
+function entryOf({ key, value, createRevision, modRevision }: RangeEntry, keys: KeySpace): KvEntry {
+  return { key: keys.fromEtcd(key), value, createRevision, modRevision };
 }
 
 export async function readEntry(
@@ -47,6 +43,11 @@ function endOf({ end }: Bounds, folder: string | undefined): Buffer {
   return near.compare(end) < 0 ? near : end;
 }
 
+/** What of the bounds comes at or after a key; undefined: nothing. */
+function boundsFrom({ end }: Bounds, first: string): Bounds | undefined {
+  return Buffer.from(first).compare(end) < 0 ? { first, end } : undefined;
+}
+
 /** Where the folder ends that two keys have in common; undefined: they have none. */
 function folderEnd(one: string, other: string): string | undefined {
   let same = 0;
@@ -74,7 +75,7 @@ async function readPages(
     if (bounds.end.compare(Buffer.from(bounds.first)) <= 0) {
       return { entries, revision: revision ?? (await readHead(cluster, keys)) };
     }
-    const answer: WireRange = await cluster.call(
+    const answer: RangeAnswer = await cluster.call(
       METHODS.range,
       {
         key: bounds.first,
@@ -86,7 +87,7 @@ async function readPages(
       { repeatable: true },
     );
     // The first page fixes the revision and the others are read at it: together they are one snapshot.
-    revision ??= answer.header.revision.toNumber();
+    revision ??= answer.revision;
     for (const kv of answer.kvs) {
       entries.push(entryOf(kv, keys));
       bytes += kv.value.length;
@@ -113,18 +114,27 @@ async function readPages(
 
 /** Of one answer while everything is read: about as much as is taken in while the next one is made. */
 const LOADED = { entries: 2_000, bytes: 1024 * 1024 } as const;
+/** Parts of the range that are read beside one another, so that there is always a page to be taken in. */
+const READ_TOGETHER = 2;
 
-/** Everything under a prefix as one snapshot. The next page is on its way while one is taken in. */
+/** One part of a load. */
+interface Reading {
+  readonly bounds: Bounds;
+  readonly folder: string | undefined;
+  readonly asked: Promise<RangeAnswer>;
+}
+
+/**
+ * Everything under a prefix as one snapshot, in no order. The next page is on its way while one is taken in, and beside a large folder what comes after
+ * it is read.
+ */
 export async function* loadPages(
   cluster: EtcdCluster,
   keys: KeySpace,
   prefix: string,
 ): AsyncGenerator<RangeResult> {
-  let bounds = keys.bounds(prefix);
-  let folder: string | undefined;
   let revision: number | undefined;
-  let limit: number = BOUNDED_PAGE.first;
-  const ask = (): Promise<WireRange> => {
+  const ask = (bounds: Bounds, folder?: string, limit: number = BOUNDED_PAGE.first): Reading => {
     const asked = cluster.call(
       METHODS.range,
       {
@@ -135,32 +145,34 @@ export async function* loadPages(
       },
       { repeatable: true },
     );
-    // Awaited when the page before it was taken in, if ever.
+    // Awaited when the pages before it were taken in, if ever.
     asked.catch(() => undefined);
-    return asked;
+    return { bounds, folder, asked };
   };
-  for (let asked: Promise<WireRange> | undefined = ask(); asked !== undefined; ) {
-    const { kvs, more, header }: WireRange = await asked;
-    revision ??= header.revision.toNumber();
+  const readings = [ask(keys.bounds(prefix))];
+  for (let reading = readings.shift(); reading !== undefined; reading = readings.shift()) {
+    const { kvs, more, ...answer } = await reading.asked;
+    revision ??= answer.revision;
+    const { bounds, folder } = reading;
     const [first, last] = [kvs[0], kvs.at(-1)];
-    asked = undefined;
     if (more && first && last) {
-      bounds = boundsAfter(bounds, last.key, false);
-      folder = folderEnd(first.key, last.key);
       const bytes = kvs.reduce((sum, { value }) => sum + value.length, 1);
-      limit = Math.max(1, Math.min(LOADED.entries, Math.floor((LOADED.bytes * kvs.length) / bytes)));
-      asked = ask();
-    } else if (folder !== undefined && Buffer.from(folder).compare(bounds.end) < 0) {
+      const limit = Math.max(1, Math.min(LOADED.entries, Math.floor((LOADED.bytes * kvs.length) / bytes)));
+      const rest = boundsAfter(bounds, last.key, false);
+      const within = folderEnd(first.key, last.key);
+      const beyond = within === undefined ? undefined : boundsFrom(bounds, within);
+      if (beyond === undefined || readings.length + 1 >= READ_TOGETHER)
+        readings.push(ask(rest, within, limit));
+      else readings.push(ask({ ...rest, end: Buffer.from(beyond.first) }, undefined, limit), ask(beyond));
+    } else {
       // The next folder may have records of another size.
-      bounds = { ...bounds, first: folder };
-      folder = undefined;
-      limit = BOUNDED_PAGE.first;
-      asked = ask();
+      const next = folder === undefined ? undefined : boundsFrom(bounds, folder);
+      if (next !== undefined) readings.push(ask(next));
     }
     yield {
       entries: kvs.map((kv) => entryOf(kv, keys)),
       revision,
-      ...(asked === undefined ? {} : { more: true }),
+      ...(readings.length === 0 ? {} : { more: true }),
     };
   }
 }
@@ -197,5 +209,5 @@ export async function readHead(cluster: EtcdCluster, keys: KeySpace): Promise<nu
     { key: keys.markerKey, keysOnly: true },
     { repeatable: true },
   );
-  return answer.header.revision.toNumber();
+  return answer.revision;
 }

@@ -4,7 +4,6 @@ import type { EtcdCluster, Stream } from './cluster.ts';
 import type { Fault } from './fault.ts';
 import type { KeySpace } from './key-space.ts';
 import { METHODS, type WireEvent, type WireKeyValue, type WireWatchResponse } from './messages.ts';
-import { entryOf } from './range.ts';
 import type { SentRecords } from './sent-records.ts';
 
 const DELETE = 1;
@@ -220,7 +219,12 @@ export class EtcdWatch implements Watch {
   }
 
   #entryOf(key: string, kv: WireKeyValue): KvEntry {
-    const entry = entryOf(kv, this.#context.keys);
+    const entry = {
+      key,
+      value: kv.value,
+      createRevision: kv.createRevision.toNumber(),
+      modRevision: kv.modRevision.toNumber(),
+    };
     // Of the watch of the whole process alone: others begin with the past.
     const put = this.reportsProgress ? this.#context.sent.take(key, entry.value) : undefined;
     return put?.record === undefined ? entry : { ...entry, value: put.value, record: put.record };

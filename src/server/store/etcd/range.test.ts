@@ -1,0 +1,68 @@
+import { expect, it } from 'vitest';
+import type { EtcdCluster } from './cluster.ts';
+import { keySpaceUnder } from './key-space.ts';
+import { loadPages } from './range.ts';
+
+const REVISION = 4711;
+
+interface Asked {
+  readonly key: string;
+  readonly rangeEnd: Buffer;
+  readonly limit: number;
+  readonly revision?: number;
+}
+
+/** An etcd with these keys, each with as much text; `most`: calls that were under way at a time. */
+function etcdWith(names: readonly string[], text: string) {
+  const keys = names.map((name) => `berth/${name}`).sort();
+  const figures = { underWay: 0, most: 0, calls: 0 };
+  const call = async (_method: unknown, { key, rangeEnd, limit, revision }: Asked): Promise<unknown> => {
+    figures.calls += 1;
+    figures.underWay += 1;
+    figures.most = Math.max(figures.most, figures.underWay);
+    expect(revision).toBe(figures.calls === 1 ? undefined : REVISION);
+    await new Promise(setImmediate);
+    const found = keys.filter((one) => one >= key && Buffer.from(one).compare(rangeEnd) < 0);
+    figures.underWay -= 1;
+    return {
+      revision: REVISION,
+      kvs: found.slice(0, limit).map((one) => ({ key: one, value: text, createRevision: 1, modRevision: 2 })),
+      more: found.length > limit,
+    };
+  };
+  return { cluster: { call } as unknown as EtcdCluster, figures };
+}
+
+const folder = (name: string, records: number): string[] =>
+  Array.from({ length: records }, (_, at) => `h/${name}/${String(at).padStart(5, '0')}`);
+
+it.each([
+  ['one record', ['h/g/one'], 1],
+  ['few of everything', [...folder('g', 3), ...folder('t/a/x', 3), ...folder('t/b/x', 3)], 1],
+  ['one large folder', folder('t/a/x', 700), 2],
+  [
+    'large folders beside small ones',
+    [
+      ...folder('g', 5),
+      ...folder('t/a/x', 700),
+      ...folder('t/a/y', 900),
+      ...folder('t/a/z', 1),
+      ...folder('t/b/x', 400),
+    ],
+    2,
+  ],
+  ['many small tenants', Array.from({ length: 300 }, (_, at) => folder(`t/${at}/x`, 2)).flat(), 2],
+])('loads every record once, of %s', async (_what, names, most) => {
+  const { cluster, figures } = etcdWith([...names, 'c/history', 'i/after'], 'x'.repeat(8000));
+  const loaded: string[] = [];
+  let last: boolean | undefined;
+  for await (const { entries, revision, more } of loadPages(cluster, keySpaceUnder('berth/'), 'h/')) {
+    expect(revision).toBe(REVISION);
+    loaded.push(...entries.map(({ key }) => key));
+    last = more;
+  }
+  expect(loaded.toSorted()).toEqual(names.toSorted());
+  expect(last).toBeUndefined();
+  // The next page is asked for before one is taken in, and never more than there are parts.
+  expect(figures.most).toBe(most);
+});
