@@ -8,7 +8,7 @@ import { cpuSeconds, rssMiB } from './support/process-cost.ts';
 import { BENCH_TOKEN, type ServerProcess, startServerProcess } from './support/server-process.ts';
 
 /**
- * Connected agents that report every heartbeat, against a control plane in a process of its own on loopback: its memory and
+ * Connected agents with nothing to say (a pulse every heartbeat, a report once a minute), against a control plane in a process of its own on loopback: its memory and
  * its share of a core, and the same number of bare sockets with the same messages both ways beside it. Each agent holds one descriptor in
  * each process. Usage: node bench/agents.ts [agents] [seconds]
  */
@@ -44,7 +44,7 @@ async function connect(url: string, enrolled: Enrolled): Promise<void> {
   const { socket, welcome } = await opened(url, enrolled);
   socket.on('pong', () => (signs += 1));
   ({ heartbeatMs } = welcome);
-  beatFor(socket, reportOf(welcome.epoch), () => heartbeatMs);
+  beatFor(socket, reportOf(welcome.epoch), () => heartbeatMs, welcome.hearsPulses);
   socket.on('close', () => (lost += 1));
 }
 

@@ -4,6 +4,7 @@ import {
   type Challenge,
   PONGS_FEATURE,
   PROTOCOL_VERSION,
+  PULSES_FEATURE,
   signedText,
 } from '../../src/core/protocol/agent-protocol.ts';
 import { AGENT_FACTS, type Enrolled } from './enrol.ts';
@@ -12,7 +13,11 @@ interface Welcome {
   readonly type: 'welcome';
   readonly epoch: number;
   readonly heartbeatMs: number;
+  readonly hearsPulses?: boolean;
 }
+
+/** As agents do: everything is said this often, whatever is new. */
+const FULL_EVERY_MS = 60_000;
 
 /** An agent of nothing but its session: it says who it is, and reports that nothing runs. */
 export async function openSession(
@@ -32,7 +37,7 @@ export async function openSession(
         const { nonce, epoch } = message;
         const signature = sign(null, Buffer.from(signedText(nonce, epoch, name)), key).toString('base64');
         const hello = { type: 'hello', protocol: PROTOCOL_VERSION, node: name, epoch, signature };
-        socket.send(JSON.stringify({ ...hello, ...AGENT_FACTS, features: [PONGS_FEATURE] }));
+        socket.send(JSON.stringify({ ...hello, ...AGENT_FACTS, features: [PONGS_FEATURE, PULSES_FEATURE] }));
       } else if (message.type === 'welcome') resolve(message);
     });
   });
@@ -40,14 +45,29 @@ export async function openSession(
 }
 
 export function reportOf(epoch: number): string {
-  return JSON.stringify({ type: 'report', epoch, generation: 1, full: true, observations: [] });
+  return JSON.stringify({
+    type: 'report',
+    epoch,
+    generation: 1,
+    full: true,
+    observations: [],
+    beat: 1,
+    volumes: [],
+  });
 }
 
-/** Reports every heartbeat, not all agents at once. */
-export function beatFor(socket: WebSocket, report: string, everyMs: () => number): void {
+/** A report once a minute and a pulse every heartbeat, as of an agent with nothing to say; not all agents at once. */
+export function beatFor(socket: WebSocket, report: string, everyMs: () => number, pulses = true): void {
+  let fullMs = -Infinity;
   const beat = (): void => {
     if (socket.readyState !== WebSocket.OPEN) return;
-    socket.send(report);
+    const now = performance.now();
+    if (pulses && now - fullMs < FULL_EVERY_MS) socket.pong();
+    else {
+      socket.send(report);
+      // The first ones were said at any time of the last minute.
+      fullMs = fullMs === -Infinity ? now - Math.random() * FULL_EVERY_MS : now;
+    }
     setTimeout(beat, everyMs() * (0.9 + Math.random() * 0.2)).unref();
   };
   setTimeout(beat, Math.random() * everyMs()).unref();

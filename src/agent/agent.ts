@@ -263,7 +263,7 @@ export class Agent {
         volumes: () => this.#volumes.observations(),
         onBeat: (beat) => this.#volumes.leases.sent(beat),
       },
-      send,
+      { send, pulse: () => this.#session.pulse() },
     );
     this.#meter = new UsageMeter(
       engine,
@@ -460,7 +460,7 @@ export class Agent {
     this.#ingress?.begin();
     this.#volumes.begin();
     this.#imageQuestions.begin(welcome.answersImages === true ? welcome.epoch : undefined);
-    this.#reporter.begin(welcome.epoch, welcome.heartbeatMs);
+    this.#reporter.begin(welcome);
     this.#meter.every(welcome.usageMs);
     log.info('session with the control plane', { epoch: welcome.epoch, tenant: welcome.tenantSlug });
     if (!this.#welcomed) onFirstWelcome(this.#facts);

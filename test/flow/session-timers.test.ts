@@ -1,4 +1,4 @@
-import { PONGS_FEATURE } from '../../src/core/protocol/agent-protocol.ts';
+import { PONGS_FEATURE, PULSES_FEATURE } from '../../src/core/protocol/agent-protocol.ts';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type ControlPlane, startControlPlane } from '../support/harness/control-plane.ts';
 import { NodeFlow } from '../support/harness/node-flow.ts';
@@ -29,9 +29,19 @@ it('ends a session that is silent, and keeps one that reports; both get signs of
   const begun = performance.now();
   const silent = await flow.connected('silent-1', shop);
   const alive = await flow.connected('alive-1', shop, undefined, { features: [PONGS_FEATURE] });
-  const timer = setInterval(() => alive.agent.report([]), 400);
+  const pulsing = await flow.connected('pulsing-1', shop, undefined, { features: [PULSES_FEATURE] });
+  const seen = async () =>
+    Date.parse((await shop.call('GET', '/api/v1/nodes/pulsing-1')).body.lastSeenAt ?? 0);
+  const timer = setInterval(() => {
+    alive.agent.report([]);
+    // Of an agent that did not say that they are its heartbeat they count for nothing.
+    for (const { agent } of [pulsing, silent]) agent.socket.pong();
+  }, 400);
+  const seenFirst = await seen();
   await silent.agent.closed;
   clearInterval(timer);
+  expect((await seen()) - seenFirst).toBeGreaterThan(1000);
+  expect(pulsing.agent.socket.readyState).toBe(pulsing.agent.socket.OPEN);
   const tookMs = performance.now() - begun;
   expect(tookMs).toBeGreaterThan(1500);
   expect(silent.agent.pings).toBeGreaterThanOrEqual(2);

@@ -5,6 +5,7 @@ import type {
   Report,
   ReportedFailure,
   VolumeObservation,
+  Welcome,
 } from '../../core/protocol/agent-protocol.ts';
 import type { ContainerPhase, InstanceObservation } from '../../core/model/instance.ts';
 import { optional } from '../../core/model/values.ts';
@@ -17,6 +18,8 @@ const PASSING_MS = 500;
 const PASSING: ReadonlySet<ContainerPhase> = new Set(['pending', 'creating', 'starting']);
 const FULL_EVERY_MS = 60_000;
 const HEARTBEAT_JITTER = 0.1;
+/** As many in a row say nothing before pulses take their place: what the control plane could not store of an earlier one is made good by then. */
+const SAID_NOTHING = 2;
 
 export interface ReportSource {
   observation(instanceId: string): InstanceObservation;
@@ -50,13 +53,21 @@ export interface ReportSource {
   onBeat(beat: number): void;
 }
 
+export interface ReportWay {
+  /** False: it was not sent. */
+  send(message: AgentMessage): boolean;
+  /** A heartbeat without content. */
+  pulse(): void;
+}
+
 /**
  * Tells the control plane what is seen: a change at once, further ones together at most every 50 ms, everything once a
- * minute and after each welcome. The report is the heartbeat, so one is due even if there is nothing to say.
+ * minute and after each welcome. The report is the heartbeat, so one is due even if there is nothing to say; where the control plane
+ * takes it, a pulse is sent in place of one that would repeat that there is nothing.
  */
 export class Reporter {
   readonly #source: ReportSource;
-  readonly #send: (message: AgentMessage) => boolean;
+  readonly #way: ReportWay;
   /** By instance: since when there is something to tell. */
   readonly #changed = new Map<string, number>();
   /** JSON text of what was last sent, by instance: an equal observation is not sent again. */
@@ -66,6 +77,10 @@ export class Reporter {
   #routesSent: readonly RouteReport[] | undefined;
   #epoch: number | undefined;
   #heartbeatMs = 0;
+  #mayPulse = false;
+  /** Reports in a row that said nothing, all of one generation. */
+  #saidNothing = 0;
+  #generation = 0;
   #beat = 0;
   #volumesDue = false;
   #flushedMs = -Infinity;
@@ -74,14 +89,20 @@ export class Reporter {
   #flushDueMs = 0;
   #heartbeat: NodeJS.Timeout | undefined;
 
-  constructor(source: ReportSource, send: (message: AgentMessage) => boolean) {
+  constructor(source: ReportSource, way: ReportWay) {
     this.#source = source;
-    this.#send = send;
+    this.#way = way;
   }
 
-  begin(epoch: number, heartbeatMs: number): void {
+  begin({
+    epoch,
+    heartbeatMs,
+    hearsPulses = false,
+  }: Pick<Welcome, 'epoch' | 'heartbeatMs' | 'hearsPulses'>): void {
     this.#epoch = epoch;
     this.#heartbeatMs = heartbeatMs;
+    this.#mayPulse = hearsPulses;
+    this.#saidNothing = 0;
     this.#sent.clear();
     this.#routesSent = undefined;
     this.#beat = 0;
@@ -182,17 +203,11 @@ export class Reporter {
     const cleaned = this.#source.cleaned();
     const discarded = this.#source.discarded();
     const failures = this.#source.failures();
+    const volumes = this.#source.volumes();
     this.#flushedMs = performance.now();
     this.#volumesDue = false;
-    this.#beat += 1;
-    this.#source.onBeat(this.#beat);
     const cleaning = { ...optional('cleaned', cleaned), ...optional('discarded', discarded) };
-    const isSent = this.#send({
-      type: 'report',
-      epoch: this.#epoch,
-      generation: this.#source.generation(),
-      full,
-      observations,
+    const said = {
       ...(problem === undefined ? {} : { engineProblem: problem }),
       ...(this.#usage.length === 0 ? {} : { usage: this.#usage }),
       ...(failures.length === 0 ? {} : { failures }),
@@ -203,12 +218,38 @@ export class Reporter {
       ...(facts === undefined ? {} : { facts }),
       ...(offline === undefined ? {} : { offline }),
       ...cleaning,
-      beat: this.#beat,
-      volumes: this.#source.volumes(),
-    });
-    if (!isSent) this.#source.notSent(cleaning);
+    };
     this.#usage = [];
     this.#scheduleHeartbeat();
+    const isNothing = observations.length + volumes.length + Object.keys(said).length === 0;
+    // Who serves the ingress is asked again by its reports.
+    if (this.#isRepeated(isNothing && routes === undefined) && !full) {
+      this.#way.pulse();
+      return;
+    }
+    this.#beat += 1;
+    this.#source.onBeat(this.#beat);
+    const isSent = this.#way.send({
+      type: 'report',
+      epoch: this.#epoch,
+      generation: this.#generation,
+      full,
+      observations,
+      ...said,
+      beat: this.#beat,
+      volumes,
+    });
+    if (!isSent) this.#source.notSent(cleaning);
+  }
+
+  /** Whether the control plane knows by several reports that there is nothing, at this generation of its orders. */
+  #isRepeated(isNothing: boolean): boolean {
+    const generation = this.#source.generation();
+    if (!isNothing || generation !== this.#generation) this.#saidNothing = 0;
+    this.#generation = generation;
+    if (!isNothing || !this.#mayPulse) return false;
+    this.#saidNothing += 1;
+    return this.#saidNothing > SAID_NOTHING;
   }
 
   #scheduleHeartbeat(): void {

@@ -147,6 +147,11 @@ export class Session {
     return true;
   }
 
+  /** A heartbeat with nothing to say. */
+  pulse(): void {
+    if (this.#welcome !== undefined && this.#socket?.readyState === WebSocket.OPEN) this.#socket.pong();
+  }
+
   /** Resolves with the farewell that forbids to come back, or with nothing after `signal`. */
   async run(signal: AbortSignal): Promise<Farewell | undefined> {
     const { log, random = Math.random } = this.#options;

@@ -97,6 +97,12 @@ export const PREPARE_FEATURE = 'volume_prepare';
 /** Feature of an agent that takes an unsolicited pong for the sign of life that a ping is: neither side has an answer to write or to read. */
 export const PONGS_FEATURE = 'pongs';
 
+/**
+ * Feature of an agent whose heartbeat is an unsolicited pong while it has nothing to report, where the welcome says that it counts: a frame
+ * without content, which nobody has to parse.
+ */
+export const PULSES_FEATURE = 'pulses';
+
 /** In this header of a request for a relay: base64 of the Ed25519 signature over `relayText`. */
 export const PROOF_HEADER = 'berth-proof';
 

@@ -25,8 +25,10 @@ const welcome = message({
     tenantSlug: name,
     /** Names the control plane's store; the agent removes containers of its own install and node only. */
     installId: name,
-    /** The agent reports at least this often; the report is the heartbeat. */
+    /** The agent reports at least this often; the report is the heartbeat, or a pulse is in its place. */
     heartbeatMs: count,
+    /** An unsolicited pong counts as a heartbeat. Absent: reports alone do. */
+    hearsPulses: optional(flag),
     /** Silence after which the agent redials. */
     silenceMs: count,
     /** How often the agent measures what its containers use; absent: every 15 s. */

@@ -246,6 +246,7 @@ export class Dispatch {
           this.#credentials.opened(session);
           this.#jobLogs.opened(session);
         },
+        onPulse: (session) => this.#alive(session),
         onMessage: (session, message) => this.#onMessage(session, message),
         onClosed: (session) => {
           this.#measurements.forget(session.identity.tenantId, session.identity.node);
@@ -309,12 +310,11 @@ export class Dispatch {
     session: AgentSession,
     message: Exclude<AgentMessage, { readonly type: 'hello' | 'data' | 'end' }>,
   ): void {
-    const { tenantId, node, epoch } = session.identity;
+    const { epoch } = session.identity;
     switch (message.type) {
       case 'report':
         if (message.epoch !== epoch) return;
-        session.seenMs = Date.now();
-        this.#liveness.beat(tenantId, node);
+        this.#alive(session);
         this.#takeReport(session, message);
         return;
       case 'ask':
@@ -336,6 +336,11 @@ export class Dispatch {
       case 'ingressPut':
         void this.#ingressMaterials.answer(session, message);
     }
+  }
+
+  #alive(session: AgentSession): void {
+    session.seenMs = Date.now();
+    this.#liveness.beat(session.identity.tenantId, session.identity.node);
   }
 
   #takeReport(session: AgentSession, report: Report): void {

@@ -160,8 +160,8 @@ export function firstPulse(nowMs: number): NodePulse {
 }
 
 export function beat(pulse: NodePulse, nowMs: number, timings: LivenessTimings): NodePulse {
-  const gap = nowMs - pulse.lastBeatMs >= timings.failAfterMs || !pulse.heard;
-  return { ...pulse, lastBeatMs: nowMs, heard: true, ...(gap && { steadySinceMs: nowMs }) };
+  if (pulse.heard && nowMs - pulse.lastBeatMs < timings.failAfterMs) return { ...pulse, lastBeatMs: nowMs };
+  return { ...pulse, lastBeatMs: nowMs, heard: true, steadySinceMs: nowMs };
 }
 
 export function noteFailure(pulse: NodePulse, nowMs: number): NodePulse {

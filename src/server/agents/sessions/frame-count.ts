@@ -6,6 +6,11 @@ export class FrameCount {
   readonly #header: number[] = [];
   #payloadLeft = 0;
 
+  /** What comes next is the head of a frame. */
+  get isBetweenFrames(): boolean {
+    return this.#payloadLeft === 0 && this.#header.length === 0;
+  }
+
   take(chunk: Uint8Array): number {
     let frames = 0;
     for (let at = 0; at < chunk.length; ) {

@@ -13,12 +13,19 @@ const BYTES: Rate = { perSecond: 16 * MIB, burst: 32 * MIB };
 const PARTS: Rate = { perSecond: 2 * MIB, burst: 16 * MIB };
 /** An agent that has sent more frames than it may for so long, although it was held back, does so on purpose. */
 const ENDED_AFTER_MS = 5000;
+/** A pong without content, masked: what quiet agents send, in a packet of its own. */
+const PULSE_BYTES = 6;
+const PULSE_HEAD: readonly [number, number] = [0x8a, 0x80];
+/** More often it is a frame like any other. */
+const PULSE_EVERY_MS = 100;
+const NO_CONTENT = Buffer.alloc(0);
 /** A session read for this long without debt has kept to its share. */
 const CAUGHT_UP_MS = 1000;
 
 /**
  * What one agent may send. It is not dropped but left unread in its socket, until what came before is paid for; the agent notices by
- * its own buffers, as with any slow network. Counted where bytes come in, so that nothing is free.
+ * its own buffers, as with any slow network. Counted where bytes come in, so that nothing is free. Pulses, which are most of what agents at rest
+ * send, are recognised here: the parser of WebSockets costs more than all that is done with one (docs/decisions/0119).
  */
 export class Inflow {
   readonly #socket: WebSocket;
@@ -31,6 +38,7 @@ export class Inflow {
   #owesSinceMs: number | undefined;
   #readSinceMs = 0;
   #paidMs = 0;
+  #pulseMs = 0;
   #timer: NodeJS.Timeout | undefined;
   #holds = 0;
 
@@ -42,8 +50,29 @@ export class Inflow {
     this.#frames = new MessageRate(FRAMES, clock);
     this.#bytes = new MessageRate(BYTES, clock);
     this.#parts = new MessageRate(PARTS, clock);
-    raw.prependListener('data', (chunk: Buffer) => this.#arrived(chunk));
+    const parsers = raw.listeners('data');
+    const read = (chunk: Buffer): void => {
+      if (this.#isPulse(chunk)) {
+        socket.emit('pong', NO_CONTENT);
+        return;
+      }
+      this.#arrived(chunk);
+      for (const parse of parsers) Reflect.apply(parse, raw, [chunk]);
+    };
+    raw.removeAllListeners('data').on('data', read);
+    // Before the WebSocket's own: it reads to the end what is left, and parses that itself.
+    raw.prependListener('close', () => raw.off('data', read));
     socket.once('close', () => clearTimeout(this.#timer));
+  }
+
+  /** A control frame may come between any two frames, and has no order among messages. */
+  #isPulse(chunk: Buffer): boolean {
+    if (chunk.length !== PULSE_BYTES || chunk[0] !== PULSE_HEAD[0] || chunk[1] !== PULSE_HEAD[1])
+      return false;
+    const now = this.#clock.monotonicMs();
+    if (now - this.#pulseMs < PULSE_EVERY_MS || !this.#count.isBetweenFrames) return false;
+    this.#pulseMs = now;
+    return true;
   }
 
   /** A message whose reading costs by its parts. */

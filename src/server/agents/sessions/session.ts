@@ -26,6 +26,8 @@ export interface SessionIdentity {
   readonly servesIngress?: boolean;
   /** A pong is enough to know that the control plane is there. */
   readonly hearsPongs?: boolean;
+  /** Its pongs are heartbeats. */
+  readonly sendsPulses?: boolean;
 }
 
 /** One welcomed connection of one node. */

@@ -7,6 +7,7 @@ import {
   ANCHORS_FEATURE,
   MAX_FRAME_BYTES,
   PONGS_FEATURE,
+  PULSES_FEATURE,
   type Welcome,
 } from '../../../core/protocol/agent-protocol.ts';
 import type { TenantId } from '../../../core/model/ids.ts';
@@ -67,6 +68,8 @@ export interface SessionsOptions extends SessionRecordDependencies {
 
 export interface SessionHandlers {
   onOpened(session: AgentSession): void;
+  /** It lives, and has nothing to report. */
+  onPulse(session: AgentSession): void;
   onMessage(
     session: AgentSession,
     message: Exclude<AgentMessage, { readonly type: 'hello' | 'data' | 'end' }>,
@@ -236,6 +239,7 @@ export class Sessions {
         remembersAnchors: record.features?.includes(ANCHORS_FEATURE) === true,
         servesIngress: record.ingress !== undefined,
         hearsPongs: record.features?.includes(PONGS_FEATURE) === true,
+        sendsPulses: record.features?.includes(PULSES_FEATURE) === true,
       },
       this.#options.access.clock,
     );
@@ -250,6 +254,12 @@ export class Sessions {
       if (session.rate.take()) socket.pong();
       else session.farewell('rate_limited', 'too many pings', true);
     });
+    if (session.identity.sendsPulses === true)
+      socket.on('pong', () => {
+        if (!this.#speaks(session)) return;
+        session.heard();
+        this.#handlers.onPulse(session);
+      });
     const inbox = new Inbox(inflow, this.#large, (message) => this.#onMessage(session, message));
     socket.on('message', (data: Buffer, isBinary) => {
       if (isBinary) this.#onMessage(session, undefined);
@@ -271,6 +281,7 @@ export class Sessions {
       tenantSlug: store.getGlobal('tenants', tenantId)?.record.slug ?? '',
       installId: platformTenantId(store) ?? '',
       heartbeatMs: timers.heartbeatMs,
+      hearsPulses: true,
       // Before the node would be failed: a redial in time keeps a short cut from showing at all (fault F-08).
       silenceMs: Math.round((timers.failedAfterMs * 2) / 3),
       ...(timers.usageMs === undefined ? {} : { usageMs: timers.usageMs }),

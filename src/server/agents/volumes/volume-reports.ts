@@ -108,9 +108,11 @@ export class VolumeReports {
     const { placed, clock } = this.#options;
     // An agent that says nothing of volumes keeps none, or is older than they are.
     if (report.volumes === undefined) return;
+    const here = placed.on(tenantId, node);
+    if (here.length === 0) return;
     const measuredAt = clock.now().toISOString();
     const said = new Map(report.volumes.map((observation) => [observation.volumeId, observation]));
-    for (const stored of placed.on(tenantId, node)) {
+    for (const stored of here) {
       const observation = said.get(stored.record.id);
       const seen = observation
         ? { ...observation, ...this.#fullness(session.identity, observation) }
