@@ -17,8 +17,8 @@ import { Pebble, spkiPin } from '../support/harness/pebble.ts';
 /** The way in: real Caddy, nftables and ACME on two machines of a tenant, with a client beside them. No engine is needed for it. */
 
 const AUTHORITY = '172.30.0.250';
-/** Renewed in the last third. */
-const VALIDITY_S = 24;
+/** Renewed in the last third. Two thirds are more than a busy machine takes from one certificate to the next. */
+const VALIDITY_S = 36;
 const SECOND_VIRTUAL = '10.211.0.2';
 const SECRET = selfSigned(['DNS:secret.example.com']);
 
@@ -238,6 +238,34 @@ describe('the ingress', () => {
     }
   });
 
+  it('starts Caddy again when it was killed, and a certificate that is due is renewed and shared', async () => {
+    // Before one is revoked, which then has most of its time left.
+    const held = (await one.reports('shop.example.com', 'serving')).certificate?.notAfter ?? '';
+    await eventually(
+      () => Date.now(),
+      (now) => now > Date.parse(held) - (VALIDITY_S * 1000) / 4,
+      60_000,
+    );
+    process.kill(one.caddyPid(), 'SIGKILL');
+    await eventually(
+      () => one.log,
+      (log) => log.includes('Caddy has ended and is started again'),
+    );
+    const renewed = () => one.routes.find(({ host }) => host === 'shop.example.com');
+    const { certificate } =
+      (await eventually(
+        'it is renewed and served',
+        renewed,
+        (route) => route?.state === 'serving' && (route.certificate?.notAfter ?? '') > held,
+      )) ?? {};
+    await eventually(
+      () => two.routes,
+      (routes) => routes.some((route) => route.certificate?.notAfter === certificate?.notAfter),
+    );
+    for (const node of [one, two])
+      expect(await curl('https://shop.example.com/', node)).toBe('b GET / https\n');
+  });
+
   it('has a certificate revoked, and serves another with another key, without a failed request', async () => {
     const host = 'shop.example.com';
     await one.reports(host, 'serving');
@@ -312,33 +340,6 @@ describe('the ingress', () => {
     give({ ingress: ROUTES });
   });
 
-  it('starts Caddy again when it was killed, and a certificate that is due is renewed and shared', async () => {
-    const held = (await one.reports('shop.example.com', 'serving')).certificate?.notAfter ?? '';
-    await eventually(
-      () => Date.now(),
-      (now) => now > Date.parse(held) - (VALIDITY_S * 1000) / 4,
-      30_000,
-    );
-    process.kill(one.caddyPid(), 'SIGKILL');
-    await eventually(
-      () => one.log,
-      (log) => log.includes('Caddy has ended and is started again'),
-    );
-    const renewed = () => one.routes.find(({ host }) => host === 'shop.example.com');
-    const { certificate } =
-      (await eventually(
-        'it is renewed and served',
-        renewed,
-        (route) => route?.state === 'serving' && (route.certificate?.notAfter ?? '') > held,
-      )) ?? {};
-    await eventually(
-      () => two.routes,
-      (routes) => routes.some((route) => route.certificate?.notAfter === certificate?.notAfter),
-    );
-    for (const node of [one, two])
-      expect(await curl('https://shop.example.com/', node)).toBe('b GET / https\n');
-  });
-
   it('waits for a port that is in use, for a Caddy that lives and for room on the disk, and says so', async () => {
     const three = new IngressNode(lan, 'three', 2, shared);
     const taken = listening(three, 80);
@@ -392,6 +393,12 @@ function keyLines(certificate: string): string {
   return certificate.split('\n')[2] ?? '';
 }
 
+/**
+ * Caddy ends the connections of the configuration before with GOAWAY. One that was opened at that moment is told so before its request is looked at: browsers
+ * send it again on another, curl ends with this status.
+ */
+const NOT_LOOKED_AT = 'failed: 16';
+
 /** Connections one after another, until the end. */
 class Requests {
   #ended = false;
@@ -402,7 +409,8 @@ class Requests {
   constructor(url: string, node: IngressNode, ...flags: readonly string[]) {
     this.#running = (async () => {
       while (!this.#ended) {
-        const answer = await curl(url, node, ...flags);
+        let answer = await curl(url, node, ...flags);
+        if (answer.includes(NOT_LOOKED_AT)) answer = await curl(url, node, ...flags);
         this.asked += 1;
         if (!answer.includes(' GET / https')) this.failed.push(answer);
       }

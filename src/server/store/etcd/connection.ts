@@ -1,4 +1,6 @@
-import { type ClientHttp2Session, connect, type SecureClientSessionOptions } from 'node:http2';
+import { type ClientHttp2Session, connect } from 'node:http2';
+import { connect as connectPlain, isIP, type Socket } from 'node:net';
+import { connect as connectSecure } from 'node:tls';
 import { backOffMs } from './back-off.ts';
 import { CODE, type TlsOptions, WireError } from './wire.ts';
 
@@ -16,6 +18,14 @@ const RECONNECT_MAX_MS = 100;
 const STREAM_WINDOW_BYTES = 4 * 1024 * 1024;
 const CONNECTION_WINDOW_BYTES = 32 * 1024 * 1024;
 
+const REFUSED_TLS =
+  'it ended the connection after the TLS handshake, as one does that asks for a certificate of its clients and is shown none, or another';
+
+/** OpenSSL's own messages name places in its sources around their reason. */
+function problemOf(error: Error & { readonly reason?: unknown }): string {
+  return typeof error.reason === 'string' ? error.reason : error.message;
+}
+
 const unreachable = (message: string): WireError => new WireError(CODE.unavailable, message, false);
 
 /** `http://host:port`, `https://host:port` or `host:port`, which is secure when TLS options are given. */
@@ -28,13 +38,13 @@ export function urlOf(endpoint: string, tls: TlsOptions | undefined): string {
 /** Keeps one HTTP/2 session to a member: made when first wanted, watched while in use, replaced when it fails. */
 export class Connection {
   readonly #url: string;
-  readonly #options: SecureClientSessionOptions;
+  readonly #tls: TlsOptions | undefined;
   #session: ClientHttp2Session | undefined;
   #connecting: Promise<ClientHttp2Session> | undefined;
   #attempt: ClientHttp2Session | undefined;
   #failures = 0;
   #notBefore = 0;
-  #lastError = 'not connected';
+  #problem = 'not connected';
   #streams = 0;
   #lastPing = 0;
   #pingTimer: NodeJS.Timeout | undefined;
@@ -42,14 +52,7 @@ export class Connection {
 
   constructor(endpoint: string, tls: TlsOptions | undefined) {
     this.#url = urlOf(endpoint, tls);
-    this.#options = {
-      settings: { enablePush: false, initialWindowSize: STREAM_WINDOW_BYTES },
-      maxSessionMemory: 512,
-      ...(tls?.ca ? { ca: tls.ca } : {}),
-      ...(tls?.cert ? { cert: tls.cert } : {}),
-      ...(tls?.key ? { key: tls.key } : {}),
-      ...(tls?.serverName === undefined ? {} : { servername: tls.serverName }),
-    };
+    this.#tls = tls;
   }
 
   /** The session if it is there now: the usual case, without a turn of the event loop. */
@@ -58,11 +61,16 @@ export class Connection {
     return session && !session.closed && !session.destroyed ? session : undefined;
   }
 
+  /** Why there is no session, as far as is known. */
+  get problem(): string {
+    return this.#problem;
+  }
+
   /** Fails at once while a failed attempt is recent; the caller may have another member to go to. */
   async connected(): Promise<ClientHttp2Session> {
     if (this.ready) return this.ready;
     if (this.#closed) throw unreachable('the store is closed');
-    if (!this.#connecting && performance.now() < this.#notBefore) throw unreachable(this.#lastError);
+    if (!this.#connecting && performance.now() < this.#notBefore) throw unreachable(this.#problem);
     this.#connecting ??= this.#connect().finally(() => {
       this.#connecting = undefined;
     });
@@ -92,16 +100,47 @@ export class Connection {
     this.#attempt?.destroy();
   }
 
+  #socket(): Socket {
+    const { hostname, port, protocol } = new URL(this.#url);
+    const host = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
+    const to = { host, port: Number(port || (protocol === 'https:' ? 443 : 80)) };
+    if (protocol === 'http:') return connectPlain(to);
+    const { serverName, ...material } = this.#tls ?? {};
+    const servername = serverName ?? (isIP(host) === 0 ? host : undefined);
+    return connectSecure({
+      ...to,
+      ...material,
+      ALPNProtocols: ['h2'],
+      ...(servername === undefined ? {} : { servername }),
+    });
+  }
+
   #connect(): Promise<ClientHttp2Session> {
     const { promise, resolve, reject } = Promise.withResolvers<ClientHttp2Session>();
-    const session = connect(this.#url, this.#options);
+    const socket = this.#socket();
+    const session = connect(this.#url, {
+      settings: { enablePush: false, initialWindowSize: STREAM_WINDOW_BYTES },
+      maxSessionMemory: 512,
+      createConnection: () => socket,
+    });
     let established = false;
+    /** Who ended a connection after its handshake and before its first word was the member. */
+    let isRefusal = false;
     this.#attempt = session;
-    const timer = setTimeout(
-      () => session.destroy(new Error(`no connection within ${CONNECT_TIMEOUT_MS} ms`)),
-      CONNECT_TIMEOUT_MS,
-    );
+    // A session whose member refuses our certificate, which it does after our side of the handshake, neither fails nor closes by itself.
+    socket.on('error', (error) => {
+      this.#problem = problemOf(error);
+      socket.destroy();
+    });
+    const timer = setTimeout(() => {
+      isRefusal = false;
+      session.destroy(new Error(`no connection within ${CONNECT_TIMEOUT_MS} ms`));
+    }, CONNECT_TIMEOUT_MS);
     session.once('connect', () => {
+      isRefusal = session.encrypted === true;
+    });
+    // The first that a member says: before that it may still refuse a connection whose handshake is over here.
+    session.once('remoteSettings', () => {
       clearTimeout(timer);
       // The peer ended it in the same moment: `close` follows, and tells who waits.
       if (session.destroyed) return;
@@ -113,15 +152,17 @@ export class Connection {
       resolve(session);
     });
     session.on('error', (error) => {
-      this.#lastError = error.message;
+      this.#problem = problemOf(error);
     });
     session.once('close', () => {
       clearTimeout(timer);
       if (!established) {
+        if (isRefusal && !this.#closed && !this.#problem.endsWith(REFUSED_TLS))
+          this.#problem = `${this.#problem}; ${REFUSED_TLS}`;
         this.#notBefore = performance.now() + backOffMs(this.#failures, RECONNECT_BASE_MS, RECONNECT_MAX_MS);
         this.#failures += 1;
       }
-      reject(unreachable(this.#lastError));
+      reject(unreachable(this.#problem));
     });
     return promise;
   }

@@ -114,12 +114,10 @@ export function openWire(endpoint: string, tls: TlsOptions | undefined): Wire {
     let expired = false;
     const timer = setTimeout(() => {
       expired = true;
-      const late = new WireError(
-        CODE.deadlineExceeded,
-        `no answer within ${Math.round(timeoutMs)} ms`,
-        stream !== undefined,
-      );
-      reject(late);
+      const within = `within ${Math.round(timeoutMs)} ms`;
+      // The last of several attempts may have had no time to fail: what ended the one before says more than that.
+      const late = stream ? `no answer ${within}` : `no connection ${within}: ${connection.problem}`;
+      reject(new WireError(CODE.deadlineExceeded, late, stream !== undefined));
       stream?.close(constants.NGHTTP2_CANCEL);
       connection.probe();
     }, timeoutMs);
