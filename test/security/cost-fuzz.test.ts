@@ -18,7 +18,7 @@ import type { AgentIdentity } from '../support/agents/scripted-agent.ts';
  */
 const DRAWN = process.env['CI'] === 'true' ? 1 : Math.floor(Math.random() * 2 ** 31);
 const SEED = Number(process.env['COST_FUZZ_SEED'] ?? DRAWN);
-const SECONDS = Number(process.env['COST_FUZZ_SECONDS'] ?? inTier({ usual: 12, long: 3600 }));
+const SECONDS = Number(process.env['COST_FUZZ_SECONDS'] ?? inTier({ usual: 9, long: 3600 }));
 const SCAN_SECONDS = inTier({ usual: 5, long: 1800 });
 const BASELINE_MS = 5_000;
 const CONNECTIONS = 6;

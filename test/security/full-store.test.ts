@@ -123,7 +123,7 @@ attack(
 
 /** Enough for the control plane itself, and for a few hundred deployments. */
 const SMALL_HEAP = {
-  NODE_OPTIONS: '--max-old-space-size=80',
+  NODE_OPTIONS: '--max-old-space-size=64',
   BERTH_QUOTAS_BYTES: '{"deployments": 2000000000}',
   BERTH_QUOTAS_RECORDS: '{"deployments": 1000000}',
 };

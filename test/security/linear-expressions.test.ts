@@ -94,9 +94,11 @@ describe('regular expressions', () => {
       expect(each.size).toBeGreaterThan(250);
       const proven = new Set(PROVE === 'all' ? [] : (JSON.parse(readFileSync(PROVEN, 'utf8')) as string[]));
       const problems: string[] = [];
+      const unproven = [...each].filter(([text]) => !proven.has(text));
+      if (PROVE === undefined && unproven.length > 0)
+        console.log(`${unproven.length} expressions are proven in every run until PROVE=new lists them`);
       // One at a time: the limit of a proof is one of time.
-      for (const [text, expression] of each)
-        if (!proven.has(text)) problems.push(...(await problemOf(expression)));
+      for (const [, expression] of unproven) problems.push(...(await problemOf(expression)));
       expect(problems).toEqual([]);
       if (PROVE !== undefined)
         writeFileSync(PROVEN, `${JSON.stringify([...each.keys()].toSorted(), undefined, 2)}\n`);

@@ -78,14 +78,15 @@ async function followBare(name: string, page: Page): Promise<void> {
  * Pages that are followed in a file of their own, beside the others: all of them one after another took longer than any other file. They are those
  * that need images of programs, what is about credentials, and what has machines of its own. The rest has every other page, a new one too.
  */
-const BESIDE: readonly string[] = ['containers.md', 'first-ten-minutes.md', 'secrets.md'];
+const BESIDE: readonly string[] = ['first-ten-minutes.md', 'secrets.md'];
 /**
- * In the long tier: what they say is done in every run by `rotation-postgres`, `recovery` and `cli` of `test/system`, `test/suites/recovery-etcd` and
- * `test/flow/apply-folder`.
+ * In the long tier: what they say is done in every run by `rotation-postgres`, `recovery` and `cli` of `test/system`, `test/suites/recovery-etcd`,
+ * `test/flow/apply-folder`, and for containers by `test/security/confinement` and `test/system/engine`.
  */
 const LONG_PAGES: readonly string[] = [
   'backups.md',
   'canary.md',
+  'containers.md',
   'lost-token.md',
   'moving-to-etcd.md',
   'one-folder.md',

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as pause } from 'node:timers/promises';
 import { reject } from '../../../core/rejections/reject.ts';
 import type { Rejection } from '../../../core/rejections/rejection.ts';
 import { idOf } from '../../store/record-ids.ts';
@@ -42,7 +41,7 @@ export async function awaitDeletions(
     const mark = markOf(tenant, label);
     if (mark === undefined) continue;
     for (let waited = 0; waited < LEFT_BEHIND_MS; waited += LOOK_MS) {
-      await pause(LOOK_MS);
+      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
       if (markOf(tenant, label) !== mark) return deletionMoved(label);
     }
   }
