@@ -3,7 +3,7 @@ import { closeSync, fdatasyncSync, fsyncSync, openSync, writeSync } from 'node:f
 import { join } from 'node:path';
 
 const MIB = 2 ** 20;
-const WRITTEN_BYTES = 256 * MIB;
+const WRITTEN_BYTES = 512 * MIB;
 const SYNCS = 2000;
 
 export interface Written {
