@@ -26,13 +26,25 @@ export function observationsOf(
 }
 
 export function nodeCondition(tenant: TenantStore, node: NodeName): NodeCondition {
-  const record = tenant.get('nodes', idOf('nodes', node))?.record;
-  if (record === undefined) return { status: 'gone', draining: false };
-  const liveness = tenant.get('node-liveness', idOf('node-liveness', node))?.record;
-  const draining = record.draining === true;
-  if (liveness?.status === 'ready') return { status: 'ready', draining };
-  return { status: liveness?.lost === true ? 'lost' : 'silent', draining };
+  return nodeConditions(tenant)(node);
 }
+
+/** For many of them: where they are stored is looked up once. */
+export function nodeConditions(tenant: TenantStore): (node: NodeName) => NodeCondition {
+  const nodes = tenant.collection('nodes');
+  const livenesses = tenant.collection('node-liveness');
+  return (node) => {
+    const record = nodes.get(idOf('nodes', node))?.record;
+    if (record === undefined) return { status: 'gone', draining: false };
+    const liveness = livenesses.get(idOf('node-liveness', node))?.record;
+    const draining = record.draining === true;
+    if (liveness?.status === 'ready') return draining ? READY_DRAINING : READY;
+    return { status: liveness?.lost === true ? 'lost' : 'silent', draining };
+  };
+}
+
+const READY: NodeCondition = { status: 'ready', draining: false };
+const READY_DRAINING: NodeCondition = { status: 'ready', draining: true };
 
 /** Of a deployment that exists, as they are observed now. */
 export function instanceStates(
@@ -45,7 +57,7 @@ export function instanceStates(
   const input = {
     deployment,
     specs: new Map([[deployment.specHash, deployment.spec]]),
-    nodeOf: (node: NodeName) => nodeCondition(tenant, node),
+    nodeOf: nodeConditions(tenant),
     observationOf: observationsOf(tenant, id),
     memoryOf: () => undefined,
     complete: true,

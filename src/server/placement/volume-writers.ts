@@ -10,8 +10,11 @@ function writtenBy(spec: Pick<Workload, 'volumes'> | undefined): readonly string
   return (spec?.volumes ?? []).filter((mount) => !mount.readOnly).map((mount) => mount.volumeId);
 }
 
+const NONE: readonly VolumeRecord[] = [];
+
 function mounted(tenant: TenantStore, spec: Pick<Workload, 'volumes'> | undefined): readonly VolumeRecord[] {
-  return (spec?.volumes ?? []).flatMap(
+  if (spec?.volumes === undefined || spec.volumes.length === 0) return NONE;
+  return spec.volumes.flatMap(
     ({ volumeId }) => tenant.get('volumes', idOf('volumes', volumeId))?.record ?? [],
   );
 }

@@ -171,8 +171,8 @@ function planAll(input: PlanInput): InstancePlan {
   const rollout = deployment && carryRollout(deployment, input.rollout);
   if (instances.length === 0 && deployment !== undefined && rollout !== undefined)
     return withCanary(input, planWanted(input, deployment, rollout, groupByStanding([]), remembered), []);
-  const stateIn = (wanted: DeploymentRecord | undefined, complete: boolean) => (record: InstanceRecord) =>
-    instanceState(record, {
+  const stateIn = (wanted: DeploymentRecord | undefined, complete: boolean) => {
+    const seen = {
       deployment: wanted,
       specs: input.specs,
       nodeOf: input.nodeOf,
@@ -180,11 +180,13 @@ function planAll(input: PlanInput): InstancePlan {
       ...(input.fencedOf && { fencedOf: input.fencedOf }),
       ...(input.staysOf && { staysOf: input.staysOf }),
       ...(input.misplacedOf && { misplacedOf: input.misplacedOf }),
-      memoryOf: (id) => remembered.instances.get(id),
+      memoryOf: (id: InstanceId) => remembered.instances.get(id),
       complete,
       ...(input.settleMs !== undefined && { settleMs: input.settleMs }),
       nowMs,
-    });
+    };
+    return (record: InstanceRecord) => instanceState(record, seen);
+  };
   const own = instances.filter((record) => !isOfCanary(record, deployment));
   // Those that replace others of the same spec have to settle too.
   const isSettled = rollout?.state === 'complete' && !own.some((record) => isRestarted(record, deployment));

@@ -5,7 +5,7 @@ import type { InstanceRecord } from '../../../core/model/instance.ts';
 import type { RolloutRecord } from '../../../core/model/rollout.ts';
 import { misplacedMessage } from '../../../core/scheduler/misplaced.ts';
 import type { PlanInput } from '../../../core/plan/rollout/instances.ts';
-import { gatesOf, nodeCondition, observationsOf } from '../../placement/deployment-gates.ts';
+import { gatesOf, nodeCondition, nodeConditions, observationsOf } from '../../placement/deployment-gates.ts';
 import type { TenantClusters } from '../../placement/tenant-clusters.ts';
 import { isFenced, moveGates, staysWithVolume, writerGates } from '../../placement/volume-writers.ts';
 import { segmentsOf } from '../../store/record-ids.ts';
@@ -53,7 +53,7 @@ export function readDeploymentSnapshot(
       specs,
       instances: instances.map((stored) => stored.record),
       observationOf: observationsOf(tenant, id),
-      nodeOf: (node) => nodeCondition(tenant, node),
+      nodeOf: nodeConditions(tenant),
       misplacedOf: misplacedBy(tenant, clusters, deployment?.record, canary?.record),
       fencedOf: (record) => isFenced(tenant, specs.get(record.specHash), record),
       staysOf: (record) => staysWithVolume(tenant, specs.get(record.specHash), record),
@@ -108,7 +108,13 @@ function misplacedBy(
   };
 }
 
-/** Read when asked for: of a deployment without instances none is. */
+/** Read when asked for, and once, since all instances of a deployment have one or two: of a deployment without instances none is. */
 function specsOf(tenant: TenantStore, id: string): Pick<ReadonlyMap<string, Workload>, 'get'> {
-  return { get: (specHash) => tenant.get('specs', `${id}/${specHash}`)?.record };
+  const read = new Map<string, Workload | undefined>();
+  return {
+    get: (specHash) => {
+      if (!read.has(specHash)) read.set(specHash, tenant.get('specs', `${id}/${specHash}`)?.record);
+      return read.get(specHash);
+    },
+  };
 }
