@@ -1,8 +1,9 @@
 import { mkdtempSync, rmSync, truncateSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setImmediate as turn } from 'node:timers/promises';
 import { pino } from 'pino';
-import { afterAll, afterEach, expect, it } from 'vitest';
+import { afterAll, afterEach, expect, it, vi } from 'vitest';
 import { nodeName, type TenantId } from '../../core/model/ids.ts';
 import { Measurements } from '../runtime/measurements.ts';
 import { createMemoryKv } from '../store/memory.ts';
@@ -169,6 +170,29 @@ it('keeps no more than its bytes, and a tenant with many gives way to one with f
   expect(history.bytes).toBe(4 * SERIES_BYTES);
   expect(['a', 'b', 'c', 'd', 'e'].filter((name) => of(name) !== undefined)).toEqual(['a', 'b']);
   expect(['x', 'y', 'z'].filter((name) => of(name, BANK) !== undefined)).toEqual(['x', 'y']);
+});
+
+it('lets others in while it looks at one tenant with many', async () => {
+  const store = await stage();
+  const names = Array.from({ length: 50 }, (_, index) => `d${index}`);
+  for (const name of names) await deployed(store, SHOP, name);
+  const { history, at, of } = started(store);
+  await history.start();
+  let ms = 0;
+  const now = vi.spyOn(performance, 'now').mockImplementation(() => (ms += 1));
+  try {
+    let [isOver, turns] = [false, 0];
+    const round = at(0).finally(() => {
+      isOver = true;
+    });
+    for (; !isOver; turns += 1) await turn();
+    await round;
+    // Fifty are found, then looked at, with five milliseconds at a time.
+    expect(turns).toBeGreaterThan(15);
+    expect(names.map((name) => of(name)?.running.at(-1))).toEqual(names.map(() => 1));
+  } finally {
+    now.mockRestore();
+  }
 });
 
 it('is there after a restart, with a gap for the time between; not of a later record of the name', async () => {

@@ -155,7 +155,7 @@ export class History {
   async sample(): Promise<void> {
     const { measurements, clock, owns, store } = this.#options;
     const nowMs = clock.now().getTime();
-    const breath = breather();
+    const breath = new Breath();
     measurements.forgetSilent();
     for (const [tenantId, { byOwner }] of measurements.usage()) {
       // Asked for once: a tenant may have a hundred thousand of them, and no room for any.
@@ -166,14 +166,17 @@ export class History {
         isFull ||= known === undefined && !this.#hasRoom(tenantId);
         const series = known ?? (isFull ? undefined : this.#series(tenantId, 'deployments', owner));
         series?.add('usage', nowMs, figures(sum));
+        if (breath.isDue()) await breath.take();
       }
-      await breath();
+      if (breath.isDue()) await breath.take();
     }
-    for (const { tenantId, node, sum } of measurements.nodes())
+    for (const { tenantId, node, sum } of measurements.nodes()) {
       this.#series(tenantId, 'nodes', node)?.add('usage', nowMs, figures(sum));
+      if (breath.isDue()) await breath.take();
+    }
     for (const { record } of store.listGlobal('tenants')) {
-      if (owns(record.id)) this.#sampleState(record.id, nowMs);
-      await breath();
+      if (owns(record.id)) await this.#sampleState(record.id, nowMs, breath);
+      if (breath.isDue()) await breath.take();
     }
     if (nowMs - this.#sweptMs < COARSE.stepMs) return;
     const isFirst = this.#sweptMs === 0;
@@ -181,8 +184,9 @@ export class History {
     if (!isFirst) await this.#save();
   }
 
-  #sampleState(tenantId: TenantId, nowMs: number): void {
-    for (const kind of ['nodes', 'deployments'] as const) this.#discover(tenantId, kind);
+  /** What comes or goes meanwhile is met or not, as it would be a moment earlier or later. */
+  async #sampleState(tenantId: TenantId, nowMs: number, breath: Breath): Promise<void> {
+    for (const kind of ['nodes', 'deployments'] as const) await this.#discover(tenantId, kind, breath);
     const tenant = this.#options.store.forTenant(tenantId);
     const own = this.#kept.of(tenantId);
     for (const [name, series] of own?.deployments ?? []) {
@@ -190,19 +194,24 @@ export class History {
       const { running = Number.NaN, desired = Number.NaN } = status ?? {};
       series.add('state', nowMs, [running, desired, series.failures]);
       series.failures = 0;
+      if (breath.isDue()) await breath.take();
     }
     for (const series of own?.nodes.values() ?? []) {
       series.add('state', nowMs, [Number.NaN, Number.NaN, series.failures]);
       series.failures = 0;
+      if (breath.isDue()) await breath.take();
     }
   }
 
   /** What has no series yet, in the order of names, as far as there is room. */
-  #discover(tenantId: TenantId, kind: HistoryKind): void {
+  async #discover(tenantId: TenantId, kind: HistoryKind, breath: Breath): Promise<void> {
     const stored = this.#options.store.view.tenant(tenantId, kind);
     if ((this.#kept.of(tenantId)?.[kind].size ?? 0) >= stored.size) return;
-    for (const id of stored.ids())
-      if (this.#series(tenantId, kind, segmentsOf(kind, id)[0]) === undefined) return;
+    for (const id of stored.ids()) {
+      const isGone = stored.get(id) === undefined;
+      if (!isGone && this.#series(tenantId, kind, segmentsOf(kind, id)[0]) === undefined) return;
+      if (breath.isDue()) await breath.take();
+    }
   }
 
   #known(tenantId: TenantId, kind: HistoryKind, name: string): Series | undefined {
@@ -282,11 +291,15 @@ function toMiddle(nowMs: number, everyMs: number): number {
 }
 
 /** Lets others in when it was at work for a while. */
-function breather(): () => Promise<void> {
-  let sinceMs = performance.now();
-  return async () => {
-    if (performance.now() - sinceMs < SLICE_MS) return;
+class Breath {
+  #sinceMs = performance.now();
+
+  isDue(): boolean {
+    return performance.now() - this.#sinceMs >= SLICE_MS;
+  }
+
+  async take(): Promise<void> {
     await new Promise(setImmediate);
-    sinceMs = performance.now();
-  };
+    this.#sinceMs = performance.now();
+  }
 }
