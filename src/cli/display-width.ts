@@ -3,7 +3,8 @@ const ESCAPE = /^(?:\u001B\[[0-9;]*m|\u001B\]8;[!-~]*\u001B\\)$/;
 const PIECES = /\u001B\[[0-9;]*m|\u001B\]8;[!-~]*\u001B\\|[^\u001B]+|\u001B/g;
 /** The first part is all of an end. */
 const LINK = /^(\u001B\]8;[^;]*;)([!-~]*)\u001B\\$/;
-const ASCII = /^[\u0020-\u007E]*$/;
+/** One column for each: ASCII, and the ellipsis of what was cut off. */
+const PLAIN = /^[\u0020-\u007E\u2026]*$/;
 
 /** Two columns: scripts of East Asia, their full-width forms, and pictures. */
 const WIDE =
@@ -11,7 +12,13 @@ const WIDE =
 /** None of their own: marks that stand on the letter before them, and what joins letters. */
 const MARKS = /^[\p{Mn}\p{Me}\p{Cf}]+$/u;
 
-const letters = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
+let segmenter: Intl.Segmenter | undefined;
+
+/** Made when there is text for it: that takes a tenth of what a short command takes. */
+function lettersOf(text: string): Iterable<{ readonly segment: string }> {
+  segmenter ??= new Intl.Segmenter(undefined, { granularity: 'grapheme' });
+  return segmenter.segment(text);
+}
 
 function widthOfLetter(letter: string): number {
   if (MARKS.test(letter)) return 0;
@@ -27,15 +34,14 @@ interface Piece {
 function* piecesOf(text: string): Generator<Piece> {
   for (const [part] of text.matchAll(PIECES)) {
     if (ESCAPE.test(part)) yield { text: part, width: 0 };
-    else if (ASCII.test(part)) for (const letter of part) yield { text: letter, width: 1 };
-    else
-      for (const { segment } of letters.segment(part)) yield { text: segment, width: widthOfLetter(segment) };
+    else if (PLAIN.test(part)) for (const letter of part) yield { text: letter, width: 1 };
+    else for (const { segment } of lettersOf(part)) yield { text: segment, width: widthOfLetter(segment) };
   }
 }
 
 /** Columns that a text takes on a terminal, without its colours. */
 export function displayWidth(text: string): number {
-  if (ASCII.test(text)) return text.length;
+  if (PLAIN.test(text)) return text.length;
   let width = 0;
   for (const piece of piecesOf(text)) width += piece.width;
   return width;

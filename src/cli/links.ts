@@ -15,6 +15,9 @@ const END = `${ESCAPE}\\`;
 /** Terminals take no other, and nothing else belongs in an address. */
 const ADDRESS = /^https?:\/\/[\u0021-\u007E]+$/;
 
+/** Of an output that has none: nothing becomes a link. */
+export const NO_LINKS: Links = { link: (text) => text, shown: printable };
+
 export function makeLinks(mark: string): Links {
   const marked = new RegExp(`${ESCAPE}\\]8;${mark};([\\u0021-\\u007E]*)${ESCAPE}\\\\`);
   const at = (url: string): string => `${ESCAPE}]8;${mark};${url}${END}`;

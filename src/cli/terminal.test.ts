@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { makeLinks } from './links.ts';
+import { makeLinks, NO_LINKS } from './links.ts';
 import { MovingLines } from './moving-lines.ts';
 import { makeProgress } from './progress.ts';
 import { makeStyle } from './style.ts';
@@ -9,9 +9,9 @@ import { columnsOf, writerTo } from './terminal.ts';
 const STEERING = 'a\u001B]0;mine\u0007\u001B[1A\u009B2Jb\u001B[31mred\u001B[0m\n';
 const SHOWN = 'a\uFFFD]0;mine\uFFFD\uFFFD[1A\uFFFD2Jb\u001B[31mred\u001B[0m\n';
 
-function written(isTTY: boolean, text: string): string {
+function written(isTTY: boolean, text: string, links = makeLinks('mark')): string {
   let out = '';
-  writerTo({ isTTY, write: (piece) => void (out += piece) }, makeLinks('mark'))(text);
+  writerTo({ isTTY, write: (piece) => void (out += piece) }, links)(text);
   return out;
 }
 
@@ -19,6 +19,9 @@ describe('what is written', () => {
   it('steers no terminal, and is for a program as it is', () => {
     expect(written(true, STEERING)).toBe(SHOWN);
     expect(written(false, STEERING)).toBe(STEERING);
+    // On a terminal without links nothing is one, whatever mark it bears.
+    expect(written(true, STEERING, NO_LINKS)).toBe(SHOWN);
+    expect(written(true, '\u001B]8;;https://here\u001B\\x', NO_LINKS)).not.toContain('\u001B');
   });
 
   it('has room also on a terminal that was not told its size', () => {

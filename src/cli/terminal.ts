@@ -1,6 +1,5 @@
-import { randomUUID } from 'node:crypto';
 import { usage } from './failure.ts';
-import { type Links, makeLinks, wantsLinks } from './links.ts';
+import { type Links, makeLinks, NO_LINKS, wantsLinks } from './links.ts';
 import { MovingLines } from './moving-lines.ts';
 import { makeStyle, printable, type Style, wantsColour } from './style.ts';
 
@@ -69,9 +68,14 @@ export function columnsOf({ columns = 0 }: Output): number {
 
 export function systemTerminal(environment: NodeJS.ProcessEnv): Terminal {
   const { stdin, stdout, stderr } = process;
-  const links = makeLinks(randomUUID());
-  const styleOf = ({ isTTY }: NodeJS.WriteStream): Style =>
-    makeStyle(wantsColour(isTTY, environment), wantsLinks(isTTY, environment) ? links.link : undefined);
+  const hasLinks = ({ isTTY }: NodeJS.WriteStream): boolean => wantsLinks(isTTY, environment);
+  // Loaded when needed: it takes longer than reading the arguments does.
+  const links =
+    hasLinks(stdout) || hasLinks(stderr)
+      ? makeLinks(process.getBuiltinModule('node:crypto').randomUUID())
+      : NO_LINKS;
+  const styleOf = (stream: NodeJS.WriteStream): Style =>
+    makeStyle(wantsColour(stream.isTTY, environment), hasLinks(stream) ? links.link : undefined);
   const [out, err] = [writerTo(stdout, links), writerTo(stderr, links)];
   const moving = new MovingLines({
     columns: () => columnsOf(stderr),
