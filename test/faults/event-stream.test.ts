@@ -17,7 +17,7 @@ import { type PushedImageRegistry, startPushedImage } from '../support/harness/p
  * change once and in the order of the commits, which is read from the store itself. EVENT_SEED repeats the choices of a run.
  */
 
-const CHANGES = inTier({ usual: 500, long: 5000 });
+const CHANGES = inTier({ usual: 250, long: 5000 });
 const SEED = Number(process.env['EVENT_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
 const READERS = 20;
 const WRITERS = 8;

@@ -362,7 +362,8 @@ export function kvContract(name: string, open: () => Promise<OpenedKv>): void {
         expect(await kv.commit(guarded)).toEqual({ ok: false, failed: [`${root}lock`] });
       });
 
-      it('loses none of 64 concurrent guarded increments', async () => {
+      // Each of them is in the way of all others: twice as many are four times the work.
+      it('loses none of 32 concurrent guarded increments', async () => {
         const key = `${root}counter`;
         const increment = async (): Promise<void> => {
           for (;;) {
@@ -374,8 +375,8 @@ export function kvContract(name: string, open: () => Promise<OpenedKv>): void {
             if (result.ok) return;
           }
         };
-        await Promise.all(Array.from({ length: 64 }, increment));
-        expect((await kv.get(key))?.value).toBe('64');
+        await Promise.all(Array.from({ length: 32 }, increment));
+        expect((await kv.get(key))?.value).toBe('32');
       });
 
       it('accepts exactly one of many concurrent creates', async () => {
