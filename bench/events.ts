@@ -19,7 +19,8 @@ import { BENCH_TOKEN, startServerProcess } from './support/server-process.ts';
 /**
  * Readers of the stream of events while deployments are created, beside a bare server that commits as much and writes one line to every
  * reader. From sending a create until a reader has its event; processor time of the server with readers less that without.
- * Where BENCH_KUBE_APISERVER has the path of its program: with TLS, beside as many watches of its deployments.
+ * Where BENCH_KUBE_APISERVER has the path of its program: with TLS, beside as many watches of its deployments, and beside a bare server with TLS
+ * that does the least Node can do for a reader.
  *   [BENCH_KUBE_APISERVER=/path/of/kube-apiserver] node bench/events.ts [seconds per measurement] [many readers] [etcd]
  */
 const SECONDS = Number(process.argv[2] ?? 10);
@@ -33,6 +34,7 @@ const SETTLE_MS = 1000;
 const CONNECT_AT_ONCE = 50;
 /** Without readers and with them, in turns. */
 const ROUNDS = 2;
+const BARE = new URL('./support/bare-server.ts', import.meta.url);
 
 interface Process {
   readonly url: string;
@@ -240,6 +242,15 @@ async function beside(binary: string): Promise<void> {
       await kube.stop();
       return figure;
     });
+    const child = await startChild(BARE, ['events', JSON.stringify({ tls, isStraight: true })]);
+    const bare = await compare(
+      'bare with TLS',
+      berth({ url: `https://127.0.0.1:${child.port}`, pid: child.pid }, reference),
+    );
+    await child.stop();
+    process.stdout.write(
+      `bare with TLS, bytes made once, straight to the sockets: x${(bare.cpuPerSecond / theirs.cpuPerSecond).toFixed(2)} of what kube-apiserver's readers cost it, p99 of delivery x${(bare.p99 / theirs.p99).toFixed(2)}\n`,
+    );
     const embedded = await compareBerth('embedded with TLS', args);
     process.stdout.write(`embedded with TLS: ${ratio(embedded, theirs, "kube-apiserver's")}`);
     const shared = await compareOnEtcd('etcd with TLS', args);
@@ -250,7 +261,7 @@ async function beside(binary: string): Promise<void> {
 }
 
 try {
-  const child = await startChild(new URL('./support/bare-server.ts', import.meta.url), ['events']);
+  const child = await startChild(BARE, ['events']);
   const bare = berth({ url: `http://127.0.0.1:${child.port}`, pid: child.pid }, reference);
   const base = await compare('bare', bare);
   await child.stop();

@@ -21,6 +21,8 @@ const payload = JSON.parse(payloadText) as {
   readonly etcd?: string;
   /** Absent: plain HTTP. */
   readonly tls?: { readonly cert: string; readonly key: string };
+  /** Events go to the sockets as bytes that are made once: the least that Node can do for a reader. */
+  readonly isStraight?: boolean;
 };
 
 /** As long as what an event of a create has beside its subject. */
@@ -60,7 +62,16 @@ async function commitServer(): Promise<number> {
         const frame = Buffer.from(
           `id: ${event.id}\nevent: deployment.created\ndata: ${JSON.stringify(event)}\n\n`,
         );
-        for (const reader of readers) reader.write(frame);
+        if (payload.isStraight !== true) {
+          for (const reader of readers) reader.write(frame);
+          return;
+        }
+        const chunk = Buffer.concat([
+          Buffer.from(`${frame.length.toString(16)}\r\n`),
+          frame,
+          Buffer.from('\r\n'),
+        ]);
+        for (const { socket } of readers) socket?.write(chunk);
       });
     });
   };

@@ -3,6 +3,7 @@ import type { TenantId } from '../../core/model/ids.ts';
 import type { KvChangeBatch, Watch } from '../store/kv.ts';
 import { decodeRecord } from '../store/records.ts';
 import type { TenantStore } from '../store/store.ts';
+import { joinedPieces, type SharedPiece, sharedPiece } from './shared-piece.ts';
 
 /** Which events a reader wants. Readers with the same key get the same bytes. */
 export interface EventView {
@@ -14,11 +15,19 @@ export interface EventView {
 export interface EventChunk {
   readonly revision: number;
   readonly events: number;
-  readonly bytes: Uint8Array;
+  readonly piece: SharedPiece;
+}
+
+/** What one turn of the event loop brought to a view, by revision; all of it in one piece, which most readers take. */
+export interface EventRound {
+  /** Its lowest revision. */
+  readonly first: number;
+  readonly chunks: readonly EventChunk[];
+  readonly piece: SharedPiece;
 }
 
 export interface FeedReader {
-  take(chunk: EventChunk): void;
+  take(round: EventRound): void;
   /** Nothing more comes. */
   lost(): void;
 }
@@ -30,6 +39,8 @@ export function eventFrame(event: EventRecord): string {
 interface Readers {
   readonly view: EventView;
   readonly present: Set<FeedReader>;
+  /** Of this turn. */
+  chunks: EventChunk[];
 }
 
 /** The events of one tenant as they come: one watch, each event decoded once and made a frame once, however many read it. */
@@ -37,6 +48,7 @@ class EventFeed {
   readonly #readers = new Map<string, Readers>();
   readonly #onEmpty: () => void;
   #watch: Watch | undefined;
+  #handing: NodeJS.Immediate | undefined;
   #over = false;
 
   constructor(onEmpty: () => void) {
@@ -53,7 +65,7 @@ class EventFeed {
   }
 
   add(view: EventView, reader: FeedReader): void {
-    const readers = this.#readers.get(view.key) ?? { view, present: new Set() };
+    const readers = this.#readers.get(view.key) ?? { view, present: new Set(), chunks: [] };
     readers.present.add(reader);
     this.#readers.set(view.key, readers);
   }
@@ -70,14 +82,31 @@ class EventFeed {
       .toSorted((a, b) => (a.key < b.key ? -1 : 1))
       .flatMap(({ key, entry }) => (entry ? [decodeRecord<EventRecord>(key, entry.value)] : []));
     const frames = events.map(eventFrame);
-    for (const { view, present } of this.#readers.values()) {
+    for (const readers of this.#readers.values()) {
+      const { view, chunks } = readers;
       const wanted = frames.filter((_frame, at) => {
         const event = events[at];
         return event !== undefined && view.wants(event);
       });
       if (wanted.length === 0) continue;
-      const chunk = { revision, events: wanted.length, bytes: Buffer.from(wanted.join('')) };
-      for (const reader of present) reader.take(chunk);
+      chunks.push({ revision, events: wanted.length, piece: sharedPiece(wanted.join('')) });
+      if (this.#handing !== undefined) continue;
+      // Not at once: whoever made the change is answered first, and a reader gets what a turn brought in one write.
+      this.#handing = setImmediate(() => this.#hand());
+    }
+  }
+
+  #hand(): void {
+    clearImmediate(this.#handing);
+    this.#handing = undefined;
+    for (const readers of this.#readers.values()) {
+      const { chunks, present } = readers;
+      const [first] = chunks;
+      if (first === undefined) continue;
+      readers.chunks = [];
+      const piece = joinedPieces(chunks.map((chunk) => chunk.piece));
+      const round = { first: first.revision, chunks, piece };
+      for (const reader of present) reader.take(round);
     }
   }
 
@@ -86,6 +115,7 @@ class EventFeed {
     this.#over = true;
     this.#watch?.close();
     this.#onEmpty();
+    this.#hand();
     for (const { present } of this.#readers.values()) for (const reader of present) reader.lost();
   }
 }

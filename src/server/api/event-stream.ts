@@ -15,6 +15,8 @@ const MAX_PENDING = 10_000;
 /** So many events that are looked through for what a reader missed count as one more request. */
 const READ_PER_REQUEST = 32;
 
+type Asked = Pick<RouteRequest, 'store' | 'headers' | 'charge'>;
+
 interface Missed {
   readonly events: readonly EventRecord[];
   /** Roughly, in bytes. */
@@ -24,7 +26,7 @@ interface Missed {
 }
 
 /** What came after the reader's last event. Events are ordered by commit; those of one commit by their ids. */
-async function readMissed({ store, headers, charge }: RouteRequest): Promise<Missed> {
+async function readMissed({ store, headers, charge }: Asked): Promise<Missed> {
   const last = headers['last-event-id'];
   if (typeof last !== 'string' || last === '') {
     const { revision } = await store.rangeCold('events', '', { limit: 1 });
@@ -45,20 +47,25 @@ async function readMissed({ store, headers, charge }: RouteRequest): Promise<Mis
   return { events, size: (length * events.length) / Math.max(1, entries.length), revision };
 }
 
-async function pump(
-  request: RouteRequest,
-  sink: StreamSink,
-  feeds: EventFeeds,
-  view: EventView,
-): Promise<void> {
+async function pump(request: Asked, sink: StreamSink, feeds: EventFeeds, view: EventView): Promise<void> {
   const chunks: EventChunk[] = [];
   let pending = 0;
   let wake: () => void = () => undefined;
   let lost = false;
+  /** All that came was written, so that what comes next can be written at once. */
+  let isFlowing = false;
+  /** What came up to here is read from the store. */
+  let after = Number.POSITIVE_INFINITY;
   const reader: FeedReader = {
-    take: (chunk) => {
-      chunks.push(chunk);
-      pending += chunk.events;
+    take: (round) => {
+      if (isFlowing && round.first > after) {
+        if (!sink.writeShared(round.piece)) wake();
+        return;
+      }
+      for (const chunk of round.chunks) {
+        chunks.push(chunk);
+        pending += chunk.events;
+      }
       wake();
     },
     lost: () => {
@@ -72,6 +79,7 @@ async function pump(
   sink.signal.addEventListener('abort', () => wake(), { once: true });
   try {
     const missed = await readMissed(request);
+    after = missed.revision;
     // They are kept until the reader took them: one that opens many streams and reads none is sent away.
     if (missed.size > 0 && !sink.hold(missed.size)) return;
     sink.write(': connected\n\n');
@@ -84,12 +92,17 @@ async function pump(
       const chunk = chunks.shift();
       if (chunk === undefined) {
         await new Promise<void>((resolve) => {
-          wake = resolve;
+          isFlowing = true;
+          wake = () => {
+            isFlowing = false;
+            resolve();
+          };
         });
+        await sink.drained();
         continue;
       }
       pending -= chunk.events;
-      if (chunk.revision > missed.revision && !sink.write(chunk.bytes)) await sink.drained();
+      if (chunk.revision > after && !sink.writeShared(chunk.piece)) await sink.drained();
     }
   } finally {
     clearInterval(timer);
@@ -98,7 +111,7 @@ async function pump(
 }
 
 /** Live events; a lost watch or a slow reader ends the stream, and the client resumes with Last-Event-ID. */
-export function eventStream(request: RouteRequest, feeds: EventFeeds, view: EventView): StreamReply {
+export function eventStream(request: Asked, feeds: EventFeeds, view: EventView): StreamReply {
   return {
     status: 200,
     contentType: 'text/event-stream; charset=utf-8',

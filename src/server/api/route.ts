@@ -15,6 +15,7 @@ import type { Rejection, RejectionRecord } from '../../core/rejections/rejection
 import type { Principal } from '../access/principal.ts';
 import type { Caller } from '../writes/admission.ts';
 import type { TenantStore } from '../store/store.ts';
+import type { SharedPiece } from './shared-piece.ts';
 
 interface RequestContext {
   readonly principal: Principal;
@@ -82,6 +83,8 @@ export interface StreamReply {
 
 export interface StreamSink {
   write(piece: string | Uint8Array): boolean;
+  /** The same of what many readers get, for less. */
+  writeShared(piece: SharedPiece): boolean;
   drained(): Promise<void>;
   /** Before so many bytes are kept for the reader; false: it has to come back when it has read other things. */
   hold(bytes: number): boolean;

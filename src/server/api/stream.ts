@@ -1,6 +1,8 @@
+import type { ServerResponse } from 'node:http';
 import { CREDENTIAL_CHECK_MS } from './admit-request.ts';
 import type { ApiReply, ApiRequest } from './request-parts.ts';
 import type { StreamReply } from './route.ts';
+import type { SharedPiece } from './shared-piece.ts';
 
 /** A reader that does not read is dropped rather than buffered for. */
 const DRAIN_TIMEOUT_MS = 30_000;
@@ -36,20 +38,28 @@ export async function sendStream<R extends ApiReply>(
   request.raw.socket.setTimeout(0);
   const drained = () =>
     new Promise<void>((resolve) => {
-      if (!response.writableNeedDrain || controller.signal.aborted) return resolve();
+      const { socket } = response;
+      // The answer itself does not know of what went straight to its socket.
+      const full = response.writableNeedDrain
+        ? response
+        : socket?.writableNeedDrain === true
+          ? socket
+          : undefined;
+      if (full === undefined || controller.signal.aborted) return resolve();
       const timer = setTimeout(() => response.destroy(), DRAIN_TIMEOUT_MS);
       const done = () => {
         clearTimeout(timer);
-        response.off('drain', done);
+        full.off('drain', done);
         controller.signal.removeEventListener('abort', done);
         resolve();
       };
-      response.once('drain', done);
+      full.once('drain', done);
       controller.signal.addEventListener('abort', done, { once: true });
     });
   try {
     await result.stream({
       write: (piece) => !controller.signal.aborted && response.write(piece),
+      writeShared: (piece) => !controller.signal.aborted && writeShared(response, piece),
       drained,
       hold,
       signal: controller.signal,
@@ -58,4 +68,15 @@ export async function sendStream<R extends ApiReply>(
     response.end();
   }
   return reply;
+}
+
+/**
+ * Straight to the socket, in one write. The answer would write head, bytes and end of the chunk one by one and join them again. Where it has no socket yet
+ * (an answer before it on the same connection is not over) or no chunks (HTTP/1.0), it does so.
+ */
+function writeShared(response: ServerResponse, { bytes, chunk }: SharedPiece): boolean {
+  const { socket } = response;
+  if (socket === null || !socket.writable || !response.chunkedEncoding || !response.headersSent)
+    return response.write(bytes);
+  return socket.write(chunk);
 }

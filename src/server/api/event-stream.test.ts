@@ -1,0 +1,137 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { TenantId } from '../../core/model/ids.ts';
+import { createIds } from '../ids.ts';
+import { Journal } from '../journal/journal.ts';
+import { createMemoryKv } from '../store/memory.ts';
+import { Store, type TenantStore } from '../store/store.ts';
+import { StoreView } from '../store/view.ts';
+import { EventFeeds, type EventView } from './event-feed.ts';
+import { eventStream } from './event-stream.ts';
+
+const SHOP = 't1' as TenantId;
+const ALL: EventView = { key: 'all', wants: () => true };
+const clock = { now: () => new Date('2026-01-01T00:00:00Z'), monotonicMs: () => 0 };
+const journal = new Journal(clock, createIds(clock));
+let store: TenantStore;
+let feeds: EventFeeds;
+
+beforeEach(async () => {
+  const kv = createMemoryKv();
+  store = new Store(kv, await StoreView.open(kv, { onProblem: () => undefined })).forTenant(SHOP);
+  feeds = new EventFeeds();
+});
+
+async function tell(...messages: readonly string[]): Promise<void> {
+  const transaction = store.transaction();
+  for (const message of messages)
+    journal.event(transaction, SHOP, { kind: 'k', subject: { kind: 'Node', name: 'n' }, message });
+  await store.commit(transaction);
+}
+
+/** A reader; `writes` has what it was told of by each write. */
+function read({ view = ALL, last = '' }: { readonly view?: EventView; readonly last?: string } = {}) {
+  const writes: string[] = [];
+  const leaving = new AbortController();
+  let takes = true;
+  let drain = (): void => undefined;
+  const write = (piece: string | Uint8Array): boolean => {
+    const text = typeof piece === 'string' ? piece : Buffer.from(piece).toString();
+    const told = [...text.matchAll(/"message":"(\w+)"/g)].map(([, message]) => message);
+    if (told.length > 0) writes.push(told.join(' '));
+    return takes;
+  };
+  const sink = {
+    write,
+    writeShared: ({ bytes }: { readonly bytes: Uint8Array }) => write(bytes),
+    drained: () =>
+      new Promise<void>((resolve) => {
+        if (takes) resolve();
+        else drain = resolve;
+      }),
+    hold: () => true,
+    signal: leaving.signal,
+  };
+  const { stream } = eventStream(
+    { store, headers: { 'last-event-id': last }, charge: () => undefined },
+    feeds,
+    view,
+  );
+  const over = Promise.resolve(stream(sink));
+  return {
+    writes,
+    over,
+    leave: () => leaving.abort(),
+    stall: () => {
+      takes = false;
+    },
+    goOn: () => {
+      takes = true;
+      drain();
+    },
+  };
+}
+
+describe('a stream of events', () => {
+  it('gets what a turn of the event loop brought in one write, after whoever changed it was answered', async () => {
+    const reader = read();
+    const other = read({ view: { key: 'even', wants: ({ message }) => message === 'b' } });
+    await turn();
+    await Promise.all([tell('a'), tell('b', 'c')]);
+    expect(reader.writes).toEqual([]);
+    await turn();
+    expect(reader.writes).toEqual(['a b c']);
+    expect(other.writes).toEqual(['b']);
+    await tell('d');
+    await turn();
+    expect(reader.writes).toEqual(['a b c', 'd']);
+    reader.leave();
+    other.leave();
+    await Promise.all([reader.over, other.over]);
+  });
+
+  it.each(['', 'event-0'])(
+    'is told once of what is stored in the turn it begins in (after %j)',
+    async (last) => {
+      const first = read();
+      await turn();
+      await tell('a');
+      const reader = read({ last });
+      // Not yet handed to anybody, and read from the store by the second.
+      expect(first.writes).toEqual([]);
+      await turn();
+      await tell('b');
+      await turn();
+      expect(first.writes).toEqual(['a', 'b']);
+      expect(reader.writes).toEqual(last === '' ? ['b'] : ['a', 'b']);
+      first.leave();
+      reader.leave();
+      await Promise.all([first.over, reader.over]);
+    },
+  );
+
+  it('keeps the order for a reader that stalls, and ends one that is too far behind', async () => {
+    const reader = read();
+    const late = read();
+    await turn();
+    reader.stall();
+    late.stall();
+    await tell('a');
+    await turn();
+    await tell('b');
+    await turn();
+    reader.goOn();
+    await tell('c');
+    await turn();
+    await turn();
+    expect(reader.writes.join(' ')).toBe('a b c');
+    expect(late.writes).toEqual(['a']);
+    await tell(...Array.from({ length: 10_000 }, () => 'x'));
+    await turn();
+    late.goOn();
+    await late.over;
+    expect(late.writes).toEqual(['a']);
+    reader.leave();
+    await reader.over;
+  });
+});
