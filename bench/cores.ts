@@ -66,9 +66,11 @@ async function compare(
   for (const [at, { rate, main, all, client }] of figures.entries()) {
     const own = seen[at];
     const compared =
-      at < 2
-        ? ''
-        : `  of TLS without: rate ${ratio('perSecond', own, usual)}, main thread ${ratio('mainMicros', own, usual)}, all ${ratio('allMicros', own, usual)}; of plain: main thread ${ratio('mainMicros', own, plain)}`;
+      at === 0
+        ? `  of TLS without threads: ${ratio('mainMicros', own, usual)} of its main thread's time`
+        : at === 1
+          ? ''
+          : `  of TLS without: rate ${ratio('perSecond', own, usual)}, main thread ${ratio('mainMicros', own, usual)}, all ${ratio('allMicros', own, usual)}; of plain: main thread ${ratio('mainMicros', own, plain)}`;
     process.stdout.write(
       `${what.padEnd(7)} ${(KINDS[at] ?? '').padEnd(15)} ${rate.toFixed(0).padStart(6)}/s  main thread ${main.toFixed(0).padStart(4)} µs, all ${all.toFixed(0).padStart(4)} µs, client ${client.toFixed(0).padStart(4)} µs  full at ${(1e6 / main).toFixed(0).padStart(6)}/s with ${Math.ceil((all - main) / main)} more cores${compared}\n`,
     );
