@@ -174,10 +174,38 @@ describe('process death', () => {
 describe('group commit', () => {
   it('lets commits that wait share one sync', async () => {
     const store = await open();
+    // After some that came one by one, which wait for nobody.
+    for (const key of ['a', 'b', 'c']) await put(store, key, '');
     const before = store.transactions;
     await Promise.all(Array.from({ length: 500 }, (_, i) => put(store, `k${i}`, `${i}`)));
-    expect((await store.range('')).entries).toHaveLength(500);
+    expect((await store.range('k')).entries).toHaveLength(500);
     expect(store.transactions - before).toBeLessThan(50);
+  });
+
+  it('says that a commit is durable in the turn in which watchers hear of it, before they do', async () => {
+    const store = await open();
+    const heard: string[] = [];
+    store.watch('', 0, {
+      onBatch: ({ revision }) => heard.push(`watched ${revision}`),
+      onLost: () => heard.push('lost'),
+    });
+    const told = (key: string, modRevision: number): Promise<unknown> =>
+      store.commit({
+        guards: [{ key, modRevision }],
+        puts: [{ key, value: '' }],
+        onDurable(revision) {
+          heard.push(`durable ${revision}`);
+          queueMicrotask(() => heard.push('turn over'));
+          // Other connections see what is on disk alone.
+          const other = new DatabaseSync(join(dir, 'berth.db'), { readOnly: true });
+          heard.push(`head ${Number(other.prepare('SELECT head FROM meta').get()?.['head'])}`);
+          other.close();
+        },
+      });
+    await told('a', 0);
+    expect(heard).toEqual(['durable 1', 'head 1', 'watched 1', 'turn over']);
+    expect(await told('a', 0)).toMatchObject({ ok: false });
+    expect(heard).toHaveLength(4);
   });
 
   it('does not fail a commit for what another in the same transaction did', async () => {

@@ -5,7 +5,8 @@ import { isRejection, reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
 import { checkBody } from '../../core/schema/shape.ts';
 import type { Principal } from '../access/principal.ts';
-import type { Caller } from '../writes/admission.ts';
+import type { Answering, Caller } from '../writes/admission.ts';
+import { AcceptedText } from './accepted-text.ts';
 import { admitRequest, credentialRejection, principalOfRequest } from './admit-request.ts';
 import type { ApiContext } from './api-context.ts';
 import { parseBody } from './body.ts';
@@ -21,7 +22,6 @@ import { sendStream } from './stream.ts';
 const STALE = 'berth-stale';
 
 const NO_BYTES = Buffer.alloc(0);
-const NOTHING: Readonly<Record<string, unknown>> = {};
 
 function bodyOf(
   context: ApiContext,
@@ -58,6 +58,8 @@ function idempotencyOf(route: Route, request: ApiRequest): Caller['idempotency']
 /** Known once the request was admitted. */
 interface Asked {
   principal?: Principal;
+  /** What it was answered with before the handler returned. */
+  sent?: { readonly status: number; readonly line: string };
 }
 
 /** Until its connection or its answer is over. */
@@ -97,7 +99,12 @@ function serve(
     ...sourceOf(request.raw),
     ...(idempotency === undefined ? {} : { idempotency }),
   };
-  return route.handle({ ...admitted, caller, body: body.value });
+  return route.handle({
+    ...admitted,
+    caller,
+    body: body.value,
+    ...(route.method !== 'GET' && { answering: answering(reply, asked) }),
+  });
 }
 
 /** Rules compare the revisions that a header names; the client is shown the header that it sent. */
@@ -137,26 +144,43 @@ export function noteRefusal(
   });
 }
 
-/** What was altered is told by the answer and by the line of the request: it is written out once. Answers with the body to send. */
-function tellAccepted(
+/** The line of an accepted write. */
+function tell(
   { options }: ApiContext,
   { method, path }: Route,
   { id }: ApiRequest,
+  status: number,
+  more: string,
+): void {
+  // An id of a request is plain text, whoever chose it (`requestIdOf`).
+  const members = `"requestId":"${id}","method":"${method}","path":"${path}","status":${status}${more}`;
+  const say = options.line ?? ((text, message) => options.log.info(JSON.parse(`{${text}}`), message));
+  say(members, 'accepted');
+}
+
+/** Answers with the body to send. */
+function tellAccepted(
+  context: ApiContext,
+  route: Route,
+  request: ApiRequest,
   { status, body }: { readonly status: number; readonly body: unknown },
 ): unknown {
-  if (!options.log.isLevelEnabled('info')) return body;
-  // An id of a request is plain text, whoever chose it (`requestIdOf`).
-  const members = `"requestId":"${id}","method":"${method}","path":"${path}","status":${status}`;
-  const say = options.line ?? ((text, message) => options.log.info(JSON.parse(`{${text}}`), message));
-  const { name, alterations } = isRecord(body) ? body : NOTHING;
-  if (!isRecord(body) || !Array.isArray(alterations) || alterations.length === 0) {
-    say(members, 'accepted');
-    return body;
-  }
-  const altered = `"alterations":${JSON.stringify(alterations)}`;
-  say(`${members}${name === undefined ? '' : `,"name":${JSON.stringify(name)}`},${altered}`, 'accepted');
-  const others = JSON.stringify({ ...body, alterations: undefined });
-  return new JsonText(`${others === '{}' ? '{' : `${others.slice(0, -1)},`}${altered}}`);
+  if (!context.options.log.isLevelEnabled('info')) return body;
+  const accepted = isRecord(body) && !(body instanceof JsonText) ? new AcceptedText(body) : undefined;
+  tell(context, route, request, status, accepted?.line ?? '');
+  return accepted === undefined ? body : new JsonText(accepted.text());
+}
+
+/** Written out while the commit is, and sent before anybody else hears of it: a client that waits for one answer after another waits for less. */
+function answering(reply: ApiReply, asked: Asked): Answering {
+  return ({ status, body }) => {
+    const accepted = new AcceptedText(body, true);
+    return (revision) => {
+      if (reply.raw.headersSent) return;
+      asked.sent = { status, line: accepted.line };
+      send(reply, status, new JsonText(accepted.text(revision)), { etag: `"${revision}"` });
+    };
+  };
 }
 
 function deliver<R extends ApiReply>(
@@ -164,7 +188,7 @@ function deliver<R extends ApiReply>(
   route: Route,
   request: ApiRequest,
   reply: R,
-  { result, start, principal }: Asked & { readonly result: Reply; readonly start: number },
+  { result, start, principal, sent }: Asked & { readonly result: Reply; readonly start: number },
 ): R | Promise<R> {
   if ('stream' in result)
     return sendStream(
@@ -179,8 +203,13 @@ function deliver<R extends ApiReply>(
       baseUrl: context.options.baseUrl,
       credential: () => credentialRejection(context, route, request),
     });
-  const status = isRejection(result) ? statusOf(result) : result.status;
+  const status = sent?.status ?? (isRejection(result) ? statusOf(result) : result.status);
   context.options.metrics.request(route, status, (performance.now() - start) / 1000);
+  if (sent !== undefined) {
+    if (context.options.log.isLevelEnabled('info')) tell(context, route, request, status, sent.line);
+    if (principal !== undefined) context.unread.follow(reply.raw, principal);
+    return reply;
+  }
   if (result instanceof Rejections) return sendRejections(context, request, reply, result.rejections);
   if (isRejection(result)) {
     noteRefusal(context, route, request, result);

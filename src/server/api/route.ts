@@ -13,7 +13,7 @@ import type {
 import type { Exactly } from '../../core/schema/shape.ts';
 import type { Rejection, RejectionRecord } from '../../core/rejections/rejection.ts';
 import type { Principal } from '../access/principal.ts';
-import type { Caller } from '../writes/admission.ts';
+import type { Answering, Caller } from '../writes/admission.ts';
 import type { TenantStore } from '../store/store.ts';
 import type { SharedPiece } from './shared-piece.ts';
 
@@ -30,6 +30,8 @@ interface RequestContext {
   readonly words: (rejection: Rejection) => RejectionRecord;
   /** Counts as this many more requests of the credential: for work that grows with what is asked. */
   readonly charge: (requests: number) => void;
+  /** Of a write: sends what `writeReply` says, with the revision of the commit, before the handler returns. Absent: a read. */
+  readonly answering?: Answering;
 }
 
 /** Any request, before it is known which operation it is for. */

@@ -287,6 +287,11 @@ export class CredentialWrites {
     await commitRecord(tenant, path, stored, isTaken ? refusing(record, writing.expected + 1) : record);
   }
 
+  /** There will be something to `finish`. */
+  isOpen(request: object): boolean {
+    return this.#requests.has(request);
+  }
+
   /** At the end of a request, however it ended: what it wrote and was not accepted is put aside, and the next one goes on. */
   finish(tenant: TenantStore, request: object): Promise<void> | undefined {
     const state = this.#requests.get(request);

@@ -55,6 +55,11 @@ export interface Commit {
   readonly guards?: readonly Guard[];
   readonly puts?: readonly Put[];
   readonly deletes?: readonly string[];
+  /**
+   * Called when it is durable, in the turn of the event loop in which watchers get it, just before they do. A store that cannot do both in one turn
+   * does not call it.
+   */
+  readonly onDurable?: (revision: number) => void;
 }
 
 /** A conflict is a value: the caller re-reads and decides again. `failed` names the guarded keys that had moved. */

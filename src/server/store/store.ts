@@ -22,6 +22,7 @@ export class Store {
   readonly view: StoreView;
   /** False while a control plane that shares the store reads an earlier format only. */
   readonly derivesRows: () => boolean;
+  #underWay = 0;
 
   constructor(kv: Kv, view: StoreView, derivesRows: () => boolean = () => true) {
     this.kv = kv;
@@ -41,10 +42,30 @@ export class Store {
     return this.view.global(kind).list(page);
   }
 
+  /** Something is being committed. */
+  get isBusy(): boolean {
+    return this.#underWay > 0;
+  }
+
   /** Durable when it resolves, and already visible in the view. */
   async commit(transaction: Transaction): Promise<CommitResult> {
+    this.#underWay += 1;
+    try {
+      return await this.#commit(transaction);
+    } finally {
+      this.#underWay -= 1;
+    }
+  }
+
+  async #commit(transaction: Transaction): Promise<CommitResult> {
     const commit = transaction.toCommit();
-    const result = await this.kv.commit(commit);
+    const { onDurable } = commit;
+    const result = await this.kv.commit(
+      onDurable === undefined
+        ? commit
+        : // Whoever hears of it may ask for it at once.
+          { ...commit, onDurable: (revision) => this.view.isNext(revision) && onDurable(revision) },
+    );
     if (!result.ok || this.view.revision >= result.revision) return result;
     const touchesView =
       commit.puts?.some((put) => isHot(put.key)) || commit.deletes?.some((key) => isHot(key));

@@ -10,6 +10,7 @@ export class Transaction {
   readonly #guards: Guard[] = [];
   readonly #puts: Put[] = [];
   readonly #deletes: string[] = [];
+  #onDurable: Commit['onDurable'];
   /** Whether the record of a deployment may stand for its snapshot and its version (`deployment-rows.ts`). */
   readonly derivesRows: boolean;
 
@@ -94,7 +95,14 @@ export class Transaction {
     return this;
   }
 
+  /** See `Commit.onDurable`: it is called by some stores only, and not before the view takes part in the same turn. */
+  whenDurable(call: (revision: number) => void): this {
+    this.#onDurable = call;
+    return this;
+  }
+
   toCommit(): Commit {
-    return { guards: this.#guards, puts: this.#puts, deletes: this.#deletes };
+    const commit = { guards: this.#guards, puts: this.#puts, deletes: this.#deletes };
+    return this.#onDurable === undefined ? commit : { ...commit, onDurable: this.#onDurable };
   }
 }

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { TenantId } from '../../core/model/ids.ts';
 import type { Quota } from '../../core/model/tenant.ts';
 import { tenantKey } from './keys.ts';
-import type { Kv, WatchHandlers } from './kv.ts';
+import type { Commit, Kv, WatchHandlers } from './kv.ts';
 import { createMemoryKv } from './memory.ts';
 import { decodeRecord } from './records.ts';
 import { Store } from './store.ts';
@@ -355,6 +355,37 @@ describe('the store', () => {
       (await store.commit(new Transaction(T1).expect('quota', 'quota', stored).delete('quota', 'quota'))).ok,
     ).toBe(true);
     expect(store.forTenant(T1).get('quota', 'quota')).toBeUndefined();
+  });
+
+  it('tells of a durable commit only where the view has it in the same turn', async () => {
+    const memory = createMemoryKv();
+    let lost: WatchHandlers['onLost'] | undefined;
+    let tell: Commit['onDurable'];
+    const { view, store } = await openStore({
+      ...memory,
+      commit(commit) {
+        tell = commit.onDurable;
+        return memory.commit(commit);
+      },
+      watch(prefix, after, handlers) {
+        lost = handlers.onLost;
+        return memory.watch(prefix, after, handlers);
+      },
+    });
+    const told: number[] = [];
+    await store.commit(
+      new Transaction(T1).put('quota', 'quota', quota).whenDurable((revision) => void told.push(revision)),
+    );
+    const next = view.revision + 1;
+    for (const revision of [next - 1, next + 1, next]) tell?.(revision);
+    expect(told).toEqual([next]);
+    lost?.('for the test');
+    tell?.(next);
+    expect(told).toEqual([next]);
+    await vi.waitFor(() => {
+      tell?.(next);
+      expect(told).toEqual([next, next]);
+    });
   });
 
   it('pages cold records in id order, also backwards', async () => {

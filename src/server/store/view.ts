@@ -113,6 +113,7 @@ export class StoreView {
   #watch: Watch | undefined;
   #revision = 0;
   #isLoaded = false;
+  #isFollowing = false;
   #closed = false;
 
   /** Empty until `load` has succeeded. */
@@ -135,6 +136,7 @@ export class StoreView {
   async #list(): Promise<void> {
     // First: nothing newer than the snapshot may come in between, so the snapshot is the truth whatever revisions it has.
     this.#watch?.close();
+    this.#isFollowing = false;
     // Nothing is held at the start, when there is most to read: it is taken in page by page, and nothing is compared.
     if (!this.#isLoaded) return this.#first();
     const { entries, revision } = await this.#kv.range(HOT_PREFIX);
@@ -185,6 +187,7 @@ export class StoreView {
 
   #follow(revision: number): void {
     this.#advance(revision);
+    this.#isFollowing = true;
     this.#watch = this.#kv.watch(HOT_PREFIX, revision, {
       onBatch: (batch) => this.#apply(batch),
       onProgress: (reached) => this.#advance(reached),
@@ -434,6 +437,11 @@ export class StoreView {
   /** Everything up to this revision is in the view. */
   get revision(): number {
     return this.#revision;
+  }
+
+  /** Everything before this revision is here, and it will be as soon as the store publishes it. */
+  isNext(revision: number): boolean {
+    return this.#isFollowing && revision === this.#revision + 1;
   }
 
   /** Read-your-writes: resolves when the view holds the given commit, or after `timeoutMs` with false. */

@@ -91,6 +91,40 @@ describe('a write', () => {
     expect(await send()).toMatchObject({ body: { id: 'n2' }, revision: 4 });
   });
 
+  it('is prepared to be answered while it is committed, and sent once it is durable', async () => {
+    const { commit } = kv;
+    const steps: string[] = [];
+    kv.commit = async (one) => {
+      steps.push('commit');
+      const result = await commit(one);
+      steps.push(result.ok ? 'durable' : 'conflict');
+      return result;
+    };
+    const who: Caller = {
+      ...caller(),
+      answering: ({ status, body }) => {
+        steps.push(`prepared ${status} ${JSON.stringify(body)}`);
+        return (revision) => void steps.push(`sent ${revision}`);
+      },
+    };
+    const sent = await commitAttempts(admission(), who, () => {
+      const one = makeOne(who);
+      // The first attempt finds what it takes to be free taken.
+      if (made === 1) one.transaction.include({ guards: [{ key: `h/g/tenants/${OTHER}`, modRevision: 0 }] });
+      return one;
+    });
+    expect(sent).toEqual({ status: 201, body: { id: 'n2' }, revision: 3 });
+    expect(steps).toEqual([
+      'commit',
+      'prepared 201 {"id":"n1"}',
+      'conflict',
+      'commit',
+      'prepared 201 {"id":"n2"}',
+      'durable',
+      'sent 3',
+    ]);
+  });
+
   it('is refused when its tenant is deleted meanwhile', async () => {
     const who = caller();
     const outcome = await commitAttempts(admission(), who, async () => {

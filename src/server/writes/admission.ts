@@ -64,7 +64,18 @@ export interface Caller extends Actor {
   readonly tenant: TenantStore;
   readonly tenantSlug: string;
   readonly idempotency?: { readonly id: string; readonly requestDigest: string };
+  /** Absent: it is answered when the use case has returned. */
+  readonly answering?: Answering;
 }
+
+/**
+ * Told what a write answers while its commit is on its way to the disk, where this thread has nothing else to do; returns what sends it. That is called with the
+ * revision once the commit is durable, as early as the view allows, and perhaps never: the use case returns its answer all the same.
+ */
+export type Answering = (answer: {
+  readonly status: number;
+  readonly body: Readonly<Record<string, unknown>>;
+}) => (revision: number) => void;
 
 /** What a use case says of an answer: its `revision` is that of the commit. */
 type Unrevised<A> = Omit<A, 'revision'> & { readonly revision?: number };
@@ -124,6 +135,7 @@ function hashedIngress(spec: Workload): object | undefined {
 }
 
 const MAX_ATTEMPTS = 16;
+const NOBODY: Pick<Caller, 'answering'> = {};
 const IDEMPOTENCY_TTL_MS = 24 * 3_600_000;
 
 type StoredAnswer = Stored<IdempotentAnswer> | undefined;
@@ -214,8 +226,16 @@ async function attemptAndCommit<O extends Operation>(
     if (crowded) return crowded;
     // Only once: what moved may be what it relied on, such as the shard of this process.
     const ended = tries === 0 ? result.lastly?.() : undefined;
-    const committed = await commitPlanned(tenant, transaction, ended);
+    let send: ((revision: number) => void) | undefined;
+    // What is written to another store is finished first, and may fail. Beside other commits there is no time to be won, and a text that waits costs memory.
+    const isLone = !admission.store.isBusy && !admission.secrets.writes.isOpen(caller);
+    const { answering } = isLone ? caller : NOBODY;
+    if (answering !== undefined) transaction.whenDurable((revision) => send?.(revision));
+    const committing = commitPlanned(tenant, transaction, ended);
+    send = answering?.(answer);
+    const committed = await committing;
     if (!committed.ok) continue;
+    send?.(committed.revision);
     admission.storageQuota?.committed(growth);
     return { ...answer, revision: committed.revision };
   }

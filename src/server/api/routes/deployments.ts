@@ -83,10 +83,10 @@ export function deploymentRoutes(admission: Admission): Route[] {
     serve(DEPLOYMENTS.create, async (request) => {
       const options = writeOptions(request.query);
       if (isRejection(options)) return options;
-      const { caller, body } = request;
+      const { caller, body, answering } = request;
       return fullReply(
         request,
-        () => createDeployment(admission, caller, body, options),
+        () => createDeployment(admission, answering ? { ...caller, answering } : caller, body, options),
         (first) => deploymentRejections(admission, caller, body, { ...options, first }),
       );
     }),

@@ -20,14 +20,29 @@ export function addTo(seal: HotSeal, sum: number, rows: 1 | -1): void {
   seal.mix = (seal.mix ^ sum) >>> 0;
 }
 
-/** Inside the transaction that makes this revision the newest. */
-export function hotSealWriter(db: DatabaseSync): (rev: number, seal: HotSeal) => void {
+export interface HotSealWriter {
+  /** Inside the transaction that makes this revision the newest. */
+  write(rev: number, seal: HotSeal): void;
+  /** After that transaction. */
+  settle(isCommitted: boolean): void;
+}
+
+export function hotSealWriter(db: DatabaseSync): HotSealWriter {
   let replace: StatementSync | undefined;
-  return (rev, { count, mix }) => {
-    // Each time: what created it may have been rolled back.
-    db.exec(table);
-    replace ??= db.prepare('REPLACE INTO hot_seal VALUES (1, ?, ?, ?, ?)');
-    replace.run(rev, count, mix, sumOf(rev, count, mix));
+  /** Made, or found, by a transaction that was committed: one that makes it may be rolled back. */
+  let isThere = false;
+  let written = false;
+  return {
+    write(rev, { count, mix }) {
+      if (!isThere) db.exec(table);
+      written = true;
+      replace ??= db.prepare('REPLACE INTO hot_seal VALUES (1, ?, ?, ?, ?)');
+      replace.run(rev, count, mix, sumOf(rev, count, mix));
+    },
+    settle(isCommitted) {
+      isThere ||= isCommitted && written;
+      written = false;
+    },
   };
 }
 

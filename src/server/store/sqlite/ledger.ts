@@ -93,7 +93,7 @@ export function createLedger(db: DatabaseSync): Ledger {
     ),
     sweep: db.prepare('DELETE FROM log WHERE seq <= ?'),
   };
-  const writeHotSeal = hotSealWriter(db);
+  const hotSeal = hotSealWriter(db);
   const leases = createLeases(db);
   let committed = decodeMeta(statements.meta.get());
   let meta = { ...committed };
@@ -332,11 +332,12 @@ export function createLedger(db: DatabaseSync): Ledger {
     seal() {
       if (!changed) return;
       statements.seal.run(...metaRow(meta));
-      if (rowsOf(meta) >= wholeBelowRows) writeHotSeal(meta.head, hot);
+      if (rowsOf(meta) >= wholeBelowRows) hotSeal.write(meta.head, hot);
     },
 
     settle(isCommitted) {
       changed = false;
+      hotSeal.settle(isCommitted);
       if (isCommitted) {
         committed = { ...meta };
         committedHot = { ...hot };

@@ -23,6 +23,8 @@ export interface PendingAnswers {
   addNumber(): Promise<number> | undefined;
   /** Publishes and settles what one message of the writer answers. */
   settle(wire: WireReader): void;
+  /** How many wait. */
+  readonly count: number;
   /** How long the oldest has waited. */
   readonly oldestMs: number;
   failOlderThan(ms: number, error: () => KvUnavailableError): void;
@@ -79,7 +81,7 @@ export function createPendingAnswers(events: BatchEvents): PendingAnswers {
     const entry = next();
     switch (kind) {
       case answers.applied:
-        return committed(entry, ({ commit }) => publishApplied(wire, commit));
+        return committed(entry, ({ commit, settled }) => publishApplied(wire, commit, settled));
       case answers.conflict:
         return committed(entry, ({ commit: { guards = [] } }) => ({
           ok: false,
@@ -103,8 +105,11 @@ export function createPendingAnswers(events: BatchEvents): PendingAnswers {
     }
   }
 
-  function publishApplied(wire: WireReader, { puts = [], deletes = [] }: Commit): CommitResult {
+  function publishApplied(wire: WireReader, commit: Commit, isSettled: boolean): CommitResult {
+    const { puts = [], deletes = [], onDurable } = commit;
     const revision = wire.number();
+    // Not where it has been told meanwhile that nothing is known of it.
+    if (!isSettled) onDurable?.(revision);
     const changes: KvChange[] = [];
     const watched = events.isWatched();
     for (const { key, value, record } of puts) {
@@ -148,6 +153,9 @@ export function createPendingAnswers(events: BatchEvents): PendingAnswers {
       while (!wire.done) settle.push(readAnswer(wire));
       // Only now, when the watchers have seen all of it: the awaiter of a commit finds it in every view.
       for (const run of settle) run();
+    },
+    get count() {
+      return pending.length - first;
     },
     get oldestMs() {
       const oldest = pending[first];

@@ -17,7 +17,8 @@ export interface WriterOptions {
 }
 
 export type ToWriter =
-  | { readonly kind: 'operations'; readonly wire: FlatList }
+  /** `alone`: nothing else is asked for, so that there is nothing to wait for. */
+  | { readonly kind: 'operations'; readonly wire: FlatList; readonly alone: boolean }
   /** The rest of the file is to be checked, too, beside what is written. */
   | { readonly kind: 'verify' }
   | { readonly kind: 'close' };
@@ -34,7 +35,7 @@ export type FromWriter =
   | { readonly kind: 'closed' };
 
 export type WriterOperation =
-  | ({ readonly kind: 'commit' } & Required<Commit>)
+  | ({ readonly kind: 'commit' } & Required<Omit<Commit, 'onDurable'>>)
   | { readonly kind: 'grant'; readonly ttlMs: number }
   | { readonly kind: 'keepAlive' | 'revoke'; readonly lease: number }
   | { readonly kind: 'compact'; readonly revision: number };

@@ -41,6 +41,8 @@ export function createTransactions(
   files: StoreFiles,
   onFault: (fault: StoreFault | undefined) => void,
 ): Transactions {
+  const begin = db.prepare('BEGIN IMMEDIATE');
+  const commit = db.prepare('COMMIT');
   const checkpoint = db.prepare('PRAGMA wal_checkpoint(PASSIVE)');
   const truncation = db.prepare('PRAGMA wal_checkpoint(TRUNCATE)');
   const freePages = db.prepare('PRAGMA freelist_count');
@@ -77,11 +79,11 @@ export function createTransactions(
   return {
     run(work) {
       try {
-        db.exec('BEGIN IMMEDIATE');
+        begin.run();
         work();
         ledger.seal();
         const { changed } = ledger;
-        db.exec('COMMIT');
+        commit.run();
         ledger.settle(true);
         if (changed) {
           count++;

@@ -57,7 +57,10 @@ export async function startWriter(options: WriterOptions, events: WriterLinkEven
   let transactions = 0;
   let unsent: FlatList = [];
   let unsentOperations = 0;
-  let flushing = false;
+  /** Asked for in this round of events; undefined: nothing yet. */
+  let asked: number | undefined;
+  /** The round before asked for one thing. */
+  let isLone = false;
   let onClosed: (() => void) | undefined;
   const live = Promise.withResolvers<void>();
   const verified = Promise.withResolvers<void>();
@@ -68,13 +71,18 @@ export async function startWriter(options: WriterOptions, events: WriterLinkEven
     worker?.postMessage(message, []);
   }
 
-  function flush(): void {
-    flushing = false;
+  function endRound(): void {
+    isLone = asked === 1;
+    asked = undefined;
+    flush();
+  }
+
+  function flush(alone = false): void {
     if (!ready || unsent.length === 0) return;
     const wire = unsent;
     unsent = [];
     unsentOperations = 0;
-    send({ kind: 'operations', wire });
+    send({ kind: 'operations', wire, alone });
   }
 
   function enqueue<T>(add: () => Promise<T> | undefined, encode: (wire: FlatList) => void): Promise<T> {
@@ -85,12 +93,12 @@ export async function startWriter(options: WriterOptions, events: WriterLinkEven
     }
     encode(unsent);
     unsentOperations++;
-    if (unsentOperations === operationsPerMessage) flush();
-    else if (!flushing) {
-      flushing = true;
-      // What a short round of events asks for travels in one message.
-      setImmediate(flush);
-    }
+    // What a short round of events asks for travels in one message.
+    if (asked === undefined) setImmediate(endRound);
+    asked = (asked ?? 0) + 1;
+    // Where one request follows another there is nothing to wait for: the thread begins while this one goes on.
+    const alone = isLone && pending.count === 1;
+    if (unsentOperations === operationsPerMessage || alone) flush(alone);
     return answer;
   }
 

@@ -52,6 +52,6 @@ if (writer !== undefined) {
     const wire = new WireReader(message.wire);
     const operations: WriterOperation[] = [];
     while (!wire.done) operations.push(decodeOperation(wire));
-    writer.enqueue(operations);
+    writer.enqueue(operations, message.alone);
   });
 }

@@ -18,7 +18,8 @@ import { isHotWhole, verifyContent } from './verify.ts';
 import { verifyWal } from './wal-check.ts';
 
 export interface Writer {
-  enqueue(operations: readonly WriterOperation[]): void;
+  /** `alone`: nothing that could share their transaction is on its way. */
+  enqueue(operations: readonly WriterOperation[], alone?: boolean): void;
   /** Reads from now on, between writes, what has not been proved yet. */
   verify(): void;
   close(): void;
@@ -249,9 +250,10 @@ export function openWriter(options: WriterOptions, post: (message: FromWriter) =
   if (isVerified) post({ kind: 'verified' });
 
   return {
-    enqueue(operations) {
+    enqueue(operations, alone = false) {
       for (const operation of operations) queue.push(operation);
-      schedule();
+      if (alone && !draining && !closed) drain();
+      else schedule();
     },
     verify() {
       mayVerify = true;
