@@ -231,7 +231,7 @@ async function onEtcd(image: string): Promise<void> {
   const etcd = await startEtcd();
   const endpoint = etcd.endpoints[0] ?? '';
   const { server, view } = await started(['--store', 'etcd', '--etcd', endpoint], image);
-  const commit = await startBareCommit(view, image, endpoint);
+  const commit = await startBareCommit(view, image, { etcd: endpoint });
   const reader = await bareReader(view);
   try {
     const bare = served(commit);

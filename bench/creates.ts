@@ -1,4 +1,6 @@
+import { startBareCommit } from './support/bare-commit.ts';
 import { startEngine } from '../test/support/harness/engine.ts';
+import { isRecord } from '../src/core/model/values.ts';
 import { startEtcd } from '../test/support/harness/etcd.ts';
 import { pushImage, startRegistry } from '../test/support/harness/registry.ts';
 import {
@@ -21,6 +23,7 @@ import { inTurns, middleOf, ratioOf, type Turn, type TurnOptions, turnOf } from 
  * Beside Nomad, where BENCH_NOMAD has the path of its program: one server, jobs of no container and of one for which there is no node,
  * and Berth's the same. Beside kube-apiserver, where BENCH_KUBE_APISERVER has the path of its program: both with TLS, each on an etcd of its own, with nobody
  * who acts on what is stored. Processor time is that of the two programs, without etcd's.
+ * At one connection a bare node:http handler that commits as much as a create, to a store of the same kind, is beside each peer: what is left to be had from Node.
  * What each does just after it was started comes first, as "cold"; then all are warmed up alike, and ratios are of what follows.
  *   [BENCH_NOMAD=/path/of/nomad] [BENCH_KUBE_APISERVER=/path/of/kube-apiserver] node bench/creates.ts [seconds per turn]
  */
@@ -62,13 +65,23 @@ function besidePeer(own: readonly Turn[], peer: readonly Turn[], name: string): 
   return `Berth ${show(middleOf(own))}; ${name} ${show(middleOf(peer))}; Berth makes ${ratioOf('perSecond', own, peer).toFixed(2)} of ${name} for ${ratioOf('cpuMicros', own, peer).toFixed(2)} of its CPU`;
 }
 
+const besideBare = (bare: readonly Turn[], peer: readonly Turn[], name: string): string =>
+  bare.length === 0
+    ? ''
+    : `; a bare handler ${show(middleOf(bare))}, ${ratioOf('perSecond', bare, peer).toFixed(2)} of ${name}`;
+
 const registry = await startRegistry();
 const daemon = await startEngine();
 const server = await startServerProcess();
 const certified = secured();
 const overTls = await startServerProcess({ args: certified.args });
+const ends: (() => Promise<void>)[] = [];
 try {
   const { reference: image } = await pushImage(registry, 'bench/web:1', {});
+  const { body: view } = await server.call('POST', '/api/v1/deployments', { name: 'first', image });
+  if (!isRecord(view)) throw new Error(`no deployment was created: ${String(view)}`);
+  const bare = await startBareCommit(view, image);
+  ends.push(() => bare.stop());
   const swarm = new Swarm(daemon.socketPath);
   await swarm.init();
   const berth = ({ url, pid }: ServerProcess, replicas = 1): Creates =>
@@ -86,7 +99,14 @@ try {
     answered += turn.answered;
     return turn;
   };
-  const sides = [ofSwarm, berth(server), berth(overTls)] as const;
+  const ofBare = creates({ url: `http://127.0.0.1:${bare.port}`, pid: bare.pid }, (name) => ({
+    name,
+    image,
+  }));
+  const sides = [ofSwarm, berth(server), berth(overTls), ofBare] as const;
+  /** The bare handler at one connection only. */
+  const comparedAt = (connections: number, all: readonly Creates[]): readonly Creates[] =>
+    connections === 1 ? all : all.slice(0, -1);
   const cold: string[] = [];
   for (const side of sides) cold.push(show(await side(1, SECONDS / 2)));
   console.log(`cold, ${atOnce(1)}: Berth ${cold[1]}; Swarm ${cold[0]}; TLS ${cold[2]}`);
@@ -94,11 +114,11 @@ try {
   for (const connections of [1, 64]) {
     const turns = await inTurns(
       ROUNDS,
-      sides.map((side) => () => side(connections)),
+      comparedAt(connections, sides).map((side) => () => side(connections)),
     );
-    const [peer = [], own = [], tls = []] = turns;
+    const [peer = [], own = [], tls = [], alone = []] = turns;
     console.log(
-      `${atOnce(connections)}: Berth ${show(middleOf(own))}; Swarm ${show(middleOf(peer))}; Berth is ${ratioOf('perSecond', own, peer).toFixed(1)} of Swarm; TLS ${show(middleOf(tls))}, ${ratioOf('perSecond', tls, own).toFixed(2)} of plain`,
+      `${atOnce(connections)}: Berth ${show(middleOf(own))}; Swarm ${show(middleOf(peer))}; Berth is ${ratioOf('perSecond', own, peer).toFixed(1)} of Swarm; TLS ${show(middleOf(tls))}, ${ratioOf('perSecond', tls, own).toFixed(2)} of plain${besideBare(alone, peer, 'Swarm')}`,
     );
   }
   // Of those under way when a turn ends, some are stored without an answer being waited for.
@@ -117,11 +137,15 @@ try {
       await jobs(0)(WARM_UP.connections, WARM_UP.seconds);
       for (const connections of [1, 64])
         for (const count of [0, 1]) {
-          const [peer = [], own = []] = await inTurns(ROUNDS, [
-            () => jobs(count)(connections),
-            () => berth(server, count)(connections),
-          ]);
-          console.log(`${atOnce(connections)}, ${count} replicas: ${besidePeer(own, peer, 'Nomad')}`);
+          const [peer = [], own = [], alone = []] = await inTurns(
+            ROUNDS,
+            comparedAt(connections, [jobs(count), berth(server, count), ofBare]).map(
+              (side) => () => side(connections),
+            ),
+          );
+          console.log(
+            `${atOnce(connections)}, ${count} replicas: ${besidePeer(own, peer, 'Nomad')}${besideBare(alone, peer, 'Nomad')}`,
+          );
         }
     } finally {
       await nomad.stop();
@@ -138,6 +162,10 @@ try {
       etcd: forThem.endpoints[0] ?? '',
       tls: certified.tls,
     });
+    const bareOnEtcd = await startBareCommit(view, image, {
+      etcd: forUs.endpoints[0] ?? '',
+      tls: certified.tls,
+    });
     try {
       const objects = creates(
         {
@@ -147,16 +175,26 @@ try {
         },
         (name) => kubeDeployment(name, image),
       );
-      const pair = [objects, berth(shared)] as const;
-      for (const side of pair) await side(WARM_UP.connections, WARM_UP.seconds);
+      const onEtcd = creates(
+        { url: `https://127.0.0.1:${bareOnEtcd.port}`, pid: bareOnEtcd.pid },
+        (name) => ({
+          name,
+          image,
+        }),
+      );
+      const compared = [objects, berth(shared), onEtcd] as const;
+      for (const side of compared) await side(WARM_UP.connections, WARM_UP.seconds);
       for (const connections of [1, 64]) {
-        const [peer = [], own = []] = await inTurns(
+        const [peer = [], own = [], alone = []] = await inTurns(
           ROUNDS,
-          pair.map((side) => () => side(connections)),
+          comparedAt(connections, compared).map((side) => () => side(connections)),
         );
-        console.log(`${atOnce(connections)}, etcd and TLS: ${besidePeer(own, peer, 'kube-apiserver')}`);
+        console.log(
+          `${atOnce(connections)}, etcd and TLS: ${besidePeer(own, peer, 'kube-apiserver')}${besideBare(alone, peer, 'kube-apiserver')}`,
+        );
       }
     } finally {
+      await bareOnEtcd.stop();
       await kube.stop();
       await shared.stop();
       await forUs.stop();
@@ -164,6 +202,7 @@ try {
     }
   }
 } finally {
+  for (const end of ends) await end();
   await server.stop();
   await overTls.stop();
   certified.remove();

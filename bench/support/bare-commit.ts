@@ -46,10 +46,21 @@ function storedValues(view: Record<string, unknown>, image: string): readonly st
   ];
 }
 
+interface BareOptions {
+  /** Absent: a file of its own. */
+  readonly etcd?: string;
+  /** Absent: plain HTTP. */
+  readonly tls?: { readonly cert: string; readonly key: string };
+}
+
 /** A bare node:http handler that commits as much as the create that was answered with this view, to a file of its own or to etcd. */
-export function startBareCommit(view: Record<string, unknown>, image: string, etcd?: string): Promise<Child> {
+export function startBareCommit(
+  view: Record<string, unknown>,
+  image: string,
+  options: BareOptions = {},
+): Promise<Child> {
   return startChild(new URL('./bare-server.ts', import.meta.url), [
     'commit',
-    JSON.stringify({ values: storedValues(view, image), ...(etcd === undefined ? {} : { etcd }) }),
+    JSON.stringify({ values: storedValues(view, image), ...options }),
   ]);
 }
