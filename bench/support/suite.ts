@@ -67,8 +67,6 @@ const LARGE_FILE =
 const FILE_SYSTEM =
   'the file system and its loop device take nearly all of it, as they do without copies: an append is a commit of the image and of the disk below it';
 
-const LONE =
-  'a lone create waits for two threads or programs to be woken and for a sync of the disk: `a bare handler` in the same line commits as much behind bare node:http, with no rule, record or line of a log, and is all that Node leaves to be had (docs/decisions/0117)';
 const ALONE =
   'a bare node:http handler with the same commit has these factors, too (its line in api): a lone request wakes the thread of the store and a core that idles, and the first requests run before Node has compiled what they run';
 
@@ -345,7 +343,6 @@ export const BENCHES: readonly Bench[] = [
         bar: '≥ 1.0',
         read: first(/^ *1 at once: .*Berth is ([\d.]+) of Swarm/m),
         isMet: atLeast(1),
-        limit: LONE,
       },
       {
         what: 'the same, 64 connections, of Nomad, jobs of no replica and of one, the lesser',
@@ -359,7 +356,6 @@ export const BENCHES: readonly Bench[] = [
         bar: '≥ 1.5',
         read: least(/^ *1 at once, .*Berth makes ([\d.]+) of Nomad/gm),
         isMet: atLeast(1.5),
-        limit: LONE,
         peer: 'BENCH_NOMAD',
       },
       {
@@ -374,7 +370,6 @@ export const BENCHES: readonly Bench[] = [
         bar: '≥ 1.5',
         read: first(/^ *1 at once, .*Berth makes ([\d.]+) of kube-apiserver/m),
         isMet: atLeast(1.5),
-        limit: LONE,
         peer: 'BENCH_KUBE_APISERVER',
       },
     ],
