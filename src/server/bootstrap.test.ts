@@ -65,7 +65,8 @@ describe('a key file', () => {
       message = String(error);
     }
     expect(message).toContain(path);
-    if (text !== '') expect(message).not.toContain(text);
+    // The folder's name is random, and may contain a short one.
+    if (text !== '') expect(message.replace(path, '')).not.toContain(text);
   });
 });
 
