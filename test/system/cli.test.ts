@@ -564,6 +564,10 @@ describe('tenants, tokens and nodes', () => {
     expect((await berth(['describe', 'tenant', 'acme'])).out).toMatch(
       /archives +0 of \d+ +0 B of 64 MiB \(quota\)/,
     );
+    const defaults = (...options: string[]) => berth(['tenant', 'defaults', 'acme', ...options]);
+    expect((await defaults('--memory', '80%', '--pids', '2048')).out).toMatch(/memory +80%\n +pids +2048\n/);
+    expect((await defaults()).out).toMatch(/pids +2048\n +cpuWeight +100 +\(platform\)/);
+    expect((await defaults('--none')).out).toMatch(/pids +4096 +\(platform\)/);
     const made = await berth(['token', 'create', '--tenant', 'acme', '--name', 'ci', '--role', 'viewer']);
     expect(made.out).toMatch(/^berth_pat_\S+\n$/);
     const token = made.out.trim();

@@ -233,6 +233,8 @@ describe('every page of a record', () => {
       if (LONG_TIER || TELLING.has(path)) found.push(...(await findings(page, path)));
       expect(await page.evaluate('window.hit')).toBeUndefined();
       await page.setViewportSize(NARROW);
+      // What depends on the width is drawn anew.
+      await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
       if (await isTooWide(page)) wider.push(path);
       await page.setViewportSize(WIDE);
     }

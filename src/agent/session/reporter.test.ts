@@ -116,17 +116,19 @@ it('puts back what was removed when the report of it could not be sent', () => {
 describe('a heartbeat with nothing to say', () => {
   let generation: number;
   let usage: number;
+  let disk: number | undefined;
   let beats: number[];
   let quiet: Reporter;
 
   beforeEach(() => {
-    [generation, usage, beats, pulses] = [1, 0, [], 0];
+    [generation, usage, beats, pulses, disk] = [1, 0, [], 0, undefined];
     quiet = new Reporter(
       {
         ...source,
         ingress: () => (usage < 0 ? [] : undefined),
         generation: () => generation,
         engineProblem: () => (usage > 0 ? 'busy' : undefined),
+        facts: () => (disk === undefined ? undefined : ({ disk } as never)),
         onBeat: (beat) => beats.push(beat),
       },
       way,
@@ -156,6 +158,31 @@ describe('a heartbeat with nothing to say', () => {
     expect(sent.map(({ full }) => full)).toEqual([true]);
     // What a lease is counted from is the report that asks for it.
     expect(beats).toEqual(beats.map((_, at) => at + 1));
+  });
+
+  it('is one beside measurements, and once facts that changed were told twice', () => {
+    quiet.begin({ ...welcome(1), hearsPulses: true });
+    passed(5);
+    [sent, pulses] = [[], 0];
+    for (let round = 0; round < 4; round += 1) {
+      quiet.measured([{ id: 'in_1' } as never]);
+      vi.advanceTimersByTime(3 * HEARTBEAT_MS);
+    }
+    expect(sent.map((report) => report.usage?.length)).toEqual([1, 1, 1, 1]);
+    expect(pulses).toBeGreaterThanOrEqual(6);
+    disk = 7;
+    passed(10);
+    expect(sent.map(({ facts }) => facts)).toEqual([{ disk }, { disk }]);
+    expect(pulses).toBeGreaterThanOrEqual(7);
+    disk = 8;
+    passed(1);
+    expect(sent.at(0)).toMatchObject({ facts: { disk } });
+  });
+
+  it('is a report as long as a whole one is due and cannot be given', () => {
+    whole = false;
+    quiet.begin({ ...welcome(1), hearsPulses: true });
+    expect(passed(6)[1]).toBe(0);
   });
 
   it('is a report again while there is something, after new orders, in a new session, and of who serves the ingress', () => {

@@ -78,9 +78,11 @@ export class Reporter {
   #epoch: number | undefined;
   #heartbeatMs = 0;
   #mayPulse = false;
-  /** Reports in a row that said nothing, all of one generation. */
+  /** Reports in a row that said nothing new, all of one generation. */
   #saidNothing = 0;
   #generation = 0;
+  /** JSON of the last report's. */
+  #facts: string | undefined;
   #beat = 0;
   #volumesDue = false;
   #flushedMs = -Infinity;
@@ -181,10 +183,10 @@ export class Reporter {
     return this.#sent.get(observation.id) !== JSON.stringify(observation);
   }
 
-  #report(wholly: boolean, news: readonly InstanceObservation[] = []): void {
+  #report(wholly: boolean, changes: readonly InstanceObservation[] = []): void {
     if (this.#epoch === undefined) return;
     const full = wholly && this.#source.isWhole();
-    const observations = full ? this.#source.observations() : news;
+    const observations = full ? this.#source.observations() : changes;
     if (full) {
       this.#sent.clear();
       this.#changed.clear();
@@ -207,23 +209,23 @@ export class Reporter {
     this.#flushedMs = performance.now();
     this.#volumesDue = false;
     const cleaning = { ...optional('cleaned', cleaned), ...optional('discarded', discarded) };
-    const said = {
+    const usage = this.#usage;
+    this.#usage = [];
+    const news = {
       ...(problem === undefined ? {} : { engineProblem: problem }),
-      ...(this.#usage.length === 0 ? {} : { usage: this.#usage }),
       ...(failures.length === 0 ? {} : { failures }),
       ...(networks.length === 0 ? {} : { networks }),
       ...(mesh.length === 0 ? {} : { mesh }),
       ...(routesDue && { ingress: { routes } }),
       ...(traffic.length === 0 ? {} : { traffic }),
-      ...(facts === undefined ? {} : { facts }),
       ...(offline === undefined ? {} : { offline }),
       ...cleaning,
     };
-    this.#usage = [];
     this.#scheduleHeartbeat();
-    const isNothing = observations.length + volumes.length + Object.keys(said).length === 0;
-    // Who serves the ingress is asked again by its reports.
-    if (this.#isRepeated(isNothing && routes === undefined) && !full) {
+    // Measurements are of the moment: they are sent, and do not mean that more comes. Who serves the ingress is asked again by its reports.
+    const isNothing =
+      observations.length + volumes.length + Object.keys(news).length === 0 && routes === undefined;
+    if (this.#isRepeated(isNothing, facts) && usage.length === 0 && !wholly) {
       this.#way.pulse();
       return;
     }
@@ -235,18 +237,22 @@ export class Reporter {
       generation: this.#generation,
       full,
       observations,
-      ...said,
+      ...news,
+      ...(usage.length === 0 ? {} : { usage }),
+      ...(facts === undefined ? {} : { facts }),
       beat: this.#beat,
       volumes,
     });
     if (!isSent) this.#source.notSent(cleaning);
   }
 
-  /** Whether the control plane knows by several reports that there is nothing, at this generation of its orders. */
-  #isRepeated(isNothing: boolean): boolean {
+  /** Whether the control plane knows by several reports that there is nothing but these facts, at this generation of its orders. */
+  #isRepeated(isNothing: boolean, facts: Report['facts']): boolean {
     const generation = this.#source.generation();
-    if (!isNothing || generation !== this.#generation) this.#saidNothing = 0;
+    const factsText = facts && JSON.stringify(facts);
+    if (!isNothing || generation !== this.#generation || factsText !== this.#facts) this.#saidNothing = 0;
     this.#generation = generation;
+    this.#facts = factsText;
     if (!isNothing || !this.#mayPulse) return false;
     this.#saidNothing += 1;
     return this.#saidNothing > SAID_NOTHING;

@@ -136,13 +136,14 @@ describe('a credential', () => {
 });
 
 describe('proven tokens', () => {
-  it('are bound to a revision and bounded in number', () => {
+  it('are bound to a record as it is and bounded in number', () => {
     const proven = new ProvenTokens();
     const principal = { tokenId: 'tok1', kind: 'pat', role: 'viewer', tenantId: 't1' as TenantId } as const;
-    proven.add('a', principal, 1);
-    expect(proven.find('a')).toEqual({ principal, revision: 1 });
+    const stored = { id: 'tok1', record: {} as TokenRecord, modRevision: 1, createRevision: 1 };
+    proven.add('a', principal, stored);
+    expect(proven.find('a')).toEqual({ principal, stored });
     expect(proven.find('b')).toBeUndefined();
-    for (let index = 0; index < 10_000; index += 1) proven.add(`t${index}`, principal, 1);
+    for (let index = 0; index < 10_000; index += 1) proven.add(`t${index}`, principal, stored);
     expect(proven.find('a')).toBeUndefined();
     expect(proven.find('t9999')).toBeDefined();
   });

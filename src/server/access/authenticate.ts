@@ -26,7 +26,8 @@ const MAX_PROVEN = 10_000;
 
 interface Proof {
   readonly principal: Principal;
-  readonly revision: number;
+  /** Another object when anything of it changed, also where a store that was set back uses a revision again. */
+  readonly stored: Stored<TokenRecord>;
 }
 
 /**
@@ -40,9 +41,9 @@ export class ProvenTokens {
     return this.#proofs.get(header);
   }
 
-  add(header: string, principal: Principal, revision: number): void {
+  add(header: string, principal: Principal, stored: Stored<TokenRecord>): void {
     if (this.#proofs.size >= MAX_PROVEN) this.#proofs.clear();
-    this.#proofs.set(header, { principal, revision });
+    this.#proofs.set(header, { principal, stored });
   }
 }
 
@@ -104,18 +105,18 @@ export function authenticate(
   if (header === undefined) return unauthenticated('The request has no Authorization header.');
   const proof = proven.find(header);
   const known = proof && store.getGlobal('tokens', proof.principal.tokenId);
-  if (proof && known?.modRevision === proof.revision && usable(known.record, clock)) return proof.principal;
+  if (proof && known === proof.stored && usable(known.record, clock)) return proof.principal;
   const text = /^Bearer +(\S+)$/i.exec(header)?.[1];
   if (text === undefined) return unauthenticated('The Authorization header is not "Bearer <token>".');
   const unknown = (): Rejection =>
     parseToken(text)?.kind === 'join' ? joinTokenInvalid() : unauthenticated(UNKNOWN);
   const candidate = candidateOf(store, text);
   if (candidate === undefined) return unknown();
-  const { record, modRevision } = candidate.stored;
+  const { record } = candidate.stored;
   if (!isSecretOf(tokenKey, candidate.secret, record)) return unknown();
   if (!usable(record, clock)) return endedNode(record) ?? unknown();
   const principal = principalOf(record);
-  proven.add(header, principal, modRevision);
+  proven.add(header, principal, candidate.stored);
   return principal;
 }
 

@@ -106,7 +106,7 @@ class EventFeed {
       readers.chunks = [];
       const piece = joinedPieces(chunks.map((chunk) => chunk.piece));
       const round = { first: first.revision, chunks, piece };
-      for (const reader of present) reader.take(round);
+      for (const reader of present) give(reader, round);
     }
   }
 
@@ -117,6 +117,15 @@ class EventFeed {
     this.#onEmpty();
     this.#hand();
     for (const { present } of this.#readers.values()) for (const reader of present) reader.lost();
+  }
+}
+
+/** What goes wrong with one reader ends its stream, and not those of the others. */
+function give(reader: FeedReader, round: EventRound): void {
+  try {
+    reader.take(round);
+  } catch {
+    reader.lost();
   }
 }
 

@@ -45,9 +45,12 @@ function instanceViews(tenant: TenantStore, name: string): InstanceView[] {
     });
 }
 
+/** The answer about one with more is too long to be kept. */
+const MOST_INSTANCES = 256;
+
 /**
  * All that `storedDeploymentView` makes its answer of. A record of the view is replaced when it changes and never altered, so that the same parts make the
- * same answer. Undefined: a canary runs, whose summary is made of more.
+ * same answer. Undefined: a canary runs, whose summary is made of more, or there are too many instances.
  */
 export function partsOfView(
   { containerDefaults }: { readonly containerDefaults: ContainerDefaults },
@@ -64,13 +67,16 @@ export function partsOfView(
     tenant.get('rollouts', id),
   ];
   const instances = tenant.collection('instances');
-  if (instances.size > 0)
-    for (const instance of instances.listUnder(id))
+  if (instances.size > 0) {
+    const own = instances.listUnder(id);
+    if (own.length > MOST_INSTANCES) return undefined;
+    for (const instance of own)
       parts.push(
         instance,
         tenant.get('observations', instance.id),
         tenant.get('node-liveness', idOf('node-liveness', instance.record.nodeId)),
       );
+  }
   if (servedIngress(record.spec).length > 0)
     parts.push(
       tenant.collection('nodes').changes,

@@ -93,11 +93,13 @@ export class EtcdCluster {
     for (let attempt = 0; ; attempt += 1) {
       const wire = this.#wire();
       const left = end - performance.now();
-      // A member that hangs must not use up the whole time of a read that another member could answer.
-      const attemptMs = options.repeatable && this.#wires.length > 1 && attempt === 0 ? left / 2 : left;
+      // A member that hangs must not use up the whole time of a read that another member could answer, nor of a write that was not even sent.
+      const firstMs = this.#wires.length > 1 && attempt === 0 ? left / 2 : left;
+      const attemptMs = options.repeatable ? firstMs : left;
       try {
         const token = this.#auth && (await this.#tokenFrom(wire, attemptMs));
-        return method.decode(await wire.unary(method.path, bytes, { requireLeader: true, token }, attemptMs));
+        const headers = { requireLeader: true, token };
+        return method.decode(await wire.unary(method.path, bytes, headers, attemptMs, firstMs));
       } catch (error) {
         const cause = this.#wireError(error);
         const fault = faultOf(cause, wire.endpoint);

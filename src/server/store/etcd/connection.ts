@@ -118,10 +118,13 @@ export class Connection {
   #connect(): Promise<ClientHttp2Session> {
     const { promise, resolve, reject } = Promise.withResolvers<ClientHttp2Session>();
     const socket = this.#socket();
+    const serverName = this.#tls?.serverName;
     const session = connect(this.#url, {
       settings: { enablePush: false, initialWindowSize: STREAM_WINDOW_BYTES },
       maxSessionMemory: 512,
       createConnection: () => socket,
+      // Requests name it as their authority.
+      ...(serverName === undefined ? {} : { servername: serverName }),
     });
     let established = false;
     /** Who ended a connection after its handshake and before its first word was the member. */
@@ -147,11 +150,14 @@ export class Connection {
       session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
       established = true;
       this.#failures = 0;
+      this.#problem = 'the connection was lost';
       this.#session = session;
       this.#keepAlive(session);
       resolve(session);
     });
-    session.on('error', (error) => {
+    session.on('error', (error: NodeJS.ErrnoException) => {
+      // What was said was not HTTP/2, and this side ended it.
+      if (error.code?.startsWith('ERR_HTTP2_')) isRefusal = false;
       this.#problem = problemOf(error);
     });
     session.once('close', () => {

@@ -108,28 +108,37 @@ function notSent(error: unknown): WireError {
 export function openWire(endpoint: string, tls: TlsOptions | undefined): Wire {
   const connection = new Connection(endpoint, tls);
 
-  function unary(path: string, request: Buffer, headers: CallHeaders, timeoutMs: number): Promise<Buffer> {
+  function unary(
+    path: string,
+    request: Buffer,
+    headers: CallHeaders,
+    timeoutMs: number,
+    connectMs = timeoutMs,
+  ): Promise<Buffer> {
     const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+    const begun = performance.now();
     let stream: ClientHttp2Stream | undefined;
     let expired = false;
-    const timer = setTimeout(() => {
+    const expire = (): void => {
       expired = true;
-      const within = `within ${Math.round(timeoutMs)} ms`;
       // The last of several attempts may have had no time to fail: what ended the one before says more than that.
-      const late = stream ? `no answer ${within}` : `no connection ${within}: ${connection.problem}`;
+      const late = stream
+        ? `no answer within ${Math.round(timeoutMs)} ms`
+        : `no connection within ${Math.round(connectMs)} ms: ${connection.problem}`;
       reject(new WireError(CODE.deadlineExceeded, late, stream !== undefined));
       stream?.close(constants.NGHTTP2_CANCEL);
       connection.probe();
-    }, timeoutMs);
+    };
+    const session = connection.ready;
+    let timer = setTimeout(expire, session ? timeoutMs : connectMs);
     const fail = (error: WireError): void => {
       clearTimeout(timer);
       reject(error);
     };
-    const send = (session: ClientHttp2Session): void => {
-      if (expired) return;
+    const send = (over: ClientHttp2Session): void => {
       let answer: Buffer | undefined;
       try {
-        stream = startCall(session, headersOf(path, headers, timeoutMs), request, false, {
+        stream = startCall(over, headersOf(path, headers, timeoutMs), request, false, {
           onMessage: (bytes) => {
             answer = bytes;
           },
@@ -148,9 +157,14 @@ export function openWire(endpoint: string, tls: TlsOptions | undefined): Wire {
         fail(notSent(error));
       }
     };
-    const session = connection.ready;
+    const sendConnected = (made: ClientHttp2Session): void => {
+      if (expired) return;
+      clearTimeout(timer);
+      timer = setTimeout(expire, timeoutMs - (performance.now() - begun));
+      send(made);
+    };
     if (session) send(session);
-    else connection.connected().then(send, (error) => fail(notSent(error)));
+    else connection.connected().then(sendConnected, (error) => fail(notSent(error)));
     return promise;
   }
 

@@ -53,7 +53,14 @@ export interface TlsOptions {
 /** The connection to one member. It connects on the first call and again, with back-off, after a loss. */
 export interface Wire {
   readonly endpoint: string;
-  unary(path: string, request: Buffer, headers: CallHeaders, timeoutMs: number): Promise<Buffer>;
+  /** `connectMs`: how long it may take to be connected, where that is not so yet; absent: all of the time. */
+  unary(
+    path: string,
+    request: Buffer,
+    headers: CallHeaders,
+    timeoutMs: number,
+    connectMs?: number,
+  ): Promise<Buffer>;
   /** A stream both ways of which the adapter sends one request. */
   duplex(path: string, request: Buffer, headers: CallHeaders, handlers: DuplexHandlers): Duplex;
   close(): void;
