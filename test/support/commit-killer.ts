@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { DatabaseSync } from 'node:sqlite';
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
 
 /**
  * Loaded into a control plane by `--import`, also into its writer thread: counts the durable commits of the embedded store, and ends the
@@ -23,26 +23,36 @@ function die(): never {
 
 if (file !== undefined) {
   const changes = new WeakMap<DatabaseSync, unknown>();
-  const { exec } = DatabaseSync.prototype;
+  const { prepare } = DatabaseSync.prototype;
   /** A transaction that changed nothing is no point. */
   const hasChanged = (db: DatabaseSync): boolean => {
-    const total = db.prepare('SELECT total_changes() AS total').get()?.['total'];
+    const total = prepare.call(db, 'SELECT total_changes() AS total').get()?.['total'];
     const before = changes.get(db);
     changes.set(db, total);
     return total !== before;
   };
-  DatabaseSync.prototype.exec = function (this: DatabaseSync, sql: string): void {
-    if (sql !== 'COMMIT' || !existsSync(file) || !hasChanged(this)) {
-      exec.call(this, sql);
-      return;
-    }
+  const counting = (db: DatabaseSync, commit: () => void): void => {
+    if (!existsSync(file) || !hasChanged(db)) return commit();
     const counted = countFileOf(file);
     const count = (existsSync(counted) ? Number(readFileSync(counted, 'utf8')) : 0) + 1;
     writeFileSync(counted, String(count));
     const kills = JSON.parse(readFileSync(file, 'utf8')) as readonly CommitKill[];
     const side = kills.find(({ at }) => at === count)?.side;
     if (side === 'before') die();
-    exec.call(this, sql);
+    commit();
     if (side === 'after') die();
+  };
+  DatabaseSync.prototype.prepare = function (this: DatabaseSync, sql: string): StatementSync {
+    const statement = prepare.call(this, sql);
+    if (sql !== 'COMMIT') return statement;
+    const run = statement.run.bind(statement);
+    statement.run = () => {
+      let result: ReturnType<typeof run> | undefined;
+      counting(this, () => {
+        result = run();
+      });
+      return result ?? { changes: 0, lastInsertRowid: 0 };
+    };
+    return statement;
   };
 }

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { WebSocket } from 'ws';
 import type { ServerMessage, StreamOperation } from '../../../core/protocol/agent-protocol.ts';
 import type { StreamPurpose } from '../../../core/contract/stream-budgets.ts';
@@ -88,23 +89,27 @@ export class AgentSession {
     else this.#socket.ping();
   }
 
-  /** Whether anything comes back within the time; the answer to a ping does. */
+  /**
+   * Whether a ping is answered within the time. Nothing else proves that anybody is there: what an agent sent before it gave up the connection may come
+   * later, when a network that was cut is there again.
+   */
   answers(withinMs: number): Promise<boolean> {
     return new Promise((resolve) => {
+      const asked = randomBytes(8);
       const settle = (alive: boolean): void => {
         clearTimeout(timer);
-        this.#socket.off('pong', onSign);
-        this.#socket.off('message', onSign);
+        this.#socket.off('pong', onPong);
         this.#socket.off('close', onClose);
         resolve(alive);
       };
-      const onSign = (): void => settle(true);
+      const onPong = (answer: Buffer): void => {
+        if (asked.equals(answer)) settle(true);
+      };
       const onClose = (): void => settle(false);
       const timer = setTimeout(onClose, withinMs);
-      this.#socket.on('pong', onSign);
-      this.#socket.on('message', onSign);
+      this.#socket.on('pong', onPong);
       this.#socket.on('close', onClose);
-      if (this.open) this.#socket.ping();
+      if (this.open) this.#socket.ping(asked);
     });
   }
 
