@@ -233,9 +233,19 @@ async function main(): Promise<void> {
   for (const place of places) await engine.close(place);
 }
 
+function clean(): void {
+  for (const folder of new Set([root, apart])) removeWithMounts(folder);
+}
+
+// Gigabytes, some of them in memory: they do not stay when it is ended half-way.
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.once(signal, () => {
+    clean();
+    process.exit(1);
+  });
 try {
   await main();
 } finally {
-  for (const folder of new Set([root, apart])) removeWithMounts(folder);
+  clean();
 }
 process.exit(0);
