@@ -122,7 +122,7 @@ function completions(stage: string): void {
     put(
       stage,
       path,
-      execFileSync(process.execPath, [join(stage, LIBRARY, 'dist/cli/main.js'), 'completion', shell]),
+      execFileSync(process.execPath, [join(stage, LIBRARY, 'dist/cli/main.cjs'), 'completion', shell]),
     );
 }
 

@@ -36,6 +36,11 @@ async function main(): Promise<number> {
   }
 }
 
-process.exitCode = await main();
-// A connection that is kept alive must not keep the program alive.
-process.stdout.write('', () => process.exit());
+// Until the command has an end: one that waits for something that never comes must not look as if it had worked.
+process.exitCode = EXIT.refused;
+// Without await at the top: the build of the command line is CommonJS.
+void main().then((code) => {
+  process.exitCode = code;
+  // A connection that is kept alive must not keep the program alive.
+  process.stdout.write('', () => process.exit());
+});

@@ -67,7 +67,7 @@ export function columnsOf({ columns = 0 }: Output): number {
 }
 
 export function systemTerminal(environment: NodeJS.ProcessEnv): Terminal {
-  const { stdin, stdout, stderr } = process;
+  const { stdout, stderr } = process;
   const hasLinks = ({ isTTY }: NodeJS.WriteStream): boolean => wantsLinks(isTTY, environment);
   // Loaded when needed: it takes longer than reading the arguments does.
   const links =
@@ -87,7 +87,9 @@ export function systemTerminal(environment: NodeJS.ProcessEnv): Terminal {
     errStyle: styleOf(stderr),
     live: stdout.isTTY,
     errLive: stderr.isTTY && environment['TERM'] !== 'dumb',
-    interactive: stdin.isTTY && stderr.isTTY,
+    get interactive() {
+      return process.getBuiltinModule('node:tty').isatty(0) && stderr.isTTY;
+    },
     get columns() {
       return columnsOf(stdout);
     },
@@ -98,8 +100,15 @@ export function systemTerminal(environment: NodeJS.ProcessEnv): Terminal {
     err: (text) => moving.above(text, err),
     clearScreen: () => void stdout.write(CLEAR_SCREEN),
     draw: (lines) => moving.draw(lines),
-    pipes: { stdin, stdout, stderr },
-    readInput: async () => (await import('node:stream/consumers')).text(stdin),
+    pipes: {
+      // Opened when it is used: most commands read nothing, and opening it takes longer than printing their answer.
+      get stdin() {
+        return process.stdin;
+      },
+      stdout,
+      stderr,
+    },
+    readInput: async () => (await import('node:stream/consumers')).text(process.stdin),
     ask: (question) => askLine(question, true),
     askHidden: (question) => askLine(question, false),
   };

@@ -139,6 +139,8 @@ explain on 10000 nodes: a page of 41.7 kB, slowest of 5 after 60 ms`,
   cli: [
     `berth get deployments, 20 of them: p50 101 ms, least 90 ms
 without compiled code from before: p50 180 ms, least 160 ms
+in a checkout: p50 121 ms, least 99 ms
+a bare Node program that asks for the same list: p50 80 ms, least 70 ms
 an empty Node program: p50 45 ms, least 40 ms`,
     [101, 180],
   ],

@@ -86,8 +86,8 @@ describe('the package', () => {
     expect(files).toContain('package/bin/berth');
     expect(files).toContain('package/packaging/systemd/berth-agent.service');
     expect(files).toContain('package/packaging/monitoring/berth-alerts.yml');
-    for (const program of ['server', 'agent', 'cli'])
-      expect(files).toContain(`package/dist/${program}/main.js`);
+    for (const program of ['server/main.js', 'agent/main.js', 'cli/main.cjs'])
+      expect(files).toContain(`package/dist/${program}`);
     expect(
       files.filter((file) =>
         /(?<!\.d)\.ts$|\.test\.|^package\/(?:src|test|scripts|bench|node_modules)\//.test(file),

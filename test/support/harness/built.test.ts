@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import {
   chmodSync,
   cpSync,
@@ -14,6 +14,7 @@ import { dirname, join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 
 const env = { PATH: `${dirname(process.execPath)}:${process.env['PATH'] ?? ''}` };
+const ROOT = join(import.meta.dirname, '../../..');
 /** A checkout as far as `bin/berth` looks at one. */
 const root = mkdtempSync(join(tmpdir(), 'berth-checkout-'));
 const BUILT_AT = 1_700_000_000;
@@ -32,14 +33,14 @@ function age(...folders: readonly string[]): void {
 const runs = (program = '--version', more: NodeJS.ProcessEnv = {}): string =>
   execFileSync(join(root, 'bin/berth'), [program], { encoding: 'utf8', env: { ...env, ...more } }).trim();
 
-cpSync(join(import.meta.dirname, '../../../bin/berth'), join(root, 'bin/berth'));
+cpSync(join(ROOT, 'bin/berth'), join(root, 'bin/berth'));
 write('src/cli/main.ts', 'console.log("sources" as string);');
 write('src/core/rule.ts');
 write('src/dashboard/page.tsx', '', BUILT_AT + 60);
 write('package-lock.json');
 write('package.json', '{"type":"module"}');
 write('scripts/build-programs.ts');
-write('dist/cli/main.js', 'console.log("build");');
+write('dist/cli/main.cjs', 'console.log("build");');
 for (const program of ['server', 'agent'])
   write(
     `dist/${program}/main.js`,
@@ -76,6 +77,25 @@ it('a checkout runs its build only while no source of it is newer', () => {
   // Half a build has no mark.
   rmSync(join(root, 'dist/built.json'));
   expect(runs()).toBe('sources');
+});
+
+it('a command loads the modules of Node that it uses, not all that these can give', () => {
+  const told = 'process.once("exit", () => process.stderr.write(process.moduleLoadList.join(" ")))';
+  const [program, hook] = [join(ROOT, 'dist/cli/main.cjs'), join(root, 'told.cjs')];
+  write('told.cjs', told);
+  const of = (words: readonly string[]): string => {
+    const { status, stderr } = spawnSync(process.execPath, ['-r', hook, program, ...words], {
+      encoding: 'utf8',
+      env: { ...env, BERTH_CLI_SERVER: 'http://127.0.0.1:9', BERTH_CLI_TOKEN: 'token' },
+    });
+    expect([0, 3]).toContain(status);
+    return stderr;
+  };
+  const LARGE = ['child_process', 'worker_threads', 'internal/fs/promises', 'internal/deps/undici/undici'];
+  const loaded = (list: string): readonly string[] =>
+    [...LARGE, 'http'].filter((name) => list.split(' ').includes(name));
+  expect(loaded(of(['version']))).toEqual([]);
+  expect(loaded(of(['get', 'deployments']))).toEqual(['http']);
 });
 
 it('tries the Node of the package once, and again when it is another', () => {
