@@ -18,10 +18,9 @@ import { inTurns, middleOf, ratioOf, type Turn, type TurnOptions, turnOf } from 
 
 /**
  * Durable creates over HTTP: deployments of Berth on its embedded store, services of Docker Swarm on a manager of its own, by the
- * same load generator in alternating turns. Neither has anything to start: Swarm is asked for services of no replicas, Berth, which has
- * no node, for deployments of one, whose status it stores too. Berth over TLS, by a control plane of its own, in the same turns.
- * Beside Nomad, where BENCH_NOMAD has the path of its program: one server, jobs of no container and of one for which there is no node,
- * and Berth's the same. Beside kube-apiserver, where BENCH_KUBE_APISERVER has the path of its program: both with TLS, each on an etcd of its own, with nobody
+ * same load generator in alternating turns, of no replica and of one for which there is no node: Swarm's only one is drained, Berth has none.
+ * Berth over TLS, by a control plane of its own, in the same turns. Beside Nomad, where BENCH_NOMAD has the path of its program: one server, the
+ * same with its jobs. Beside kube-apiserver, where BENCH_KUBE_APISERVER has the path of its program: both with TLS, each on an etcd of its own, with nobody
  * who acts on what is stored. Processor time is that of the two programs, without etcd's.
  * At one connection a bare node:http handler that commits as much as a create, to a store of the same kind, is beside each peer: what is left to be had from Node.
  * What each does just after it was started comes first, as "cold"; then all are warmed up alike, and ratios are of what follows.
@@ -29,7 +28,8 @@ import { inTurns, middleOf, ratioOf, type Turn, type TurnOptions, turnOf } from 
  */
 const SECONDS = Number(process.argv[2] ?? 2);
 const ROUNDS = 3;
-const WARM_UP = { connections: 64, seconds: SECONDS * 1.5 };
+/** Node compiles what is used often again and again: after so long a create costs what it costs from then on. */
+const WARM_UP = { connections: 64, seconds: SECONDS * 5 };
 
 type Creates = (connections: number, seconds?: number) => Promise<Turn>;
 
@@ -84,43 +84,58 @@ try {
   ends.push(() => bare.stop());
   const swarm = new Swarm(daemon.socketPath);
   await swarm.init();
+  await swarm.drain();
   const berth = ({ url, pid }: ServerProcess, replicas = 1): Creates =>
     creates(
       { url: `${url}/api/v1/deployments`, headers: { authorization: `Bearer ${BENCH_TOKEN}` }, pid },
       (name) => ({ name, image, replicas }),
     );
-  const services = creates(
-    { url: 'http://localhost/v1.41/services/create', socketPath: daemon.socketPath, pid: daemon.pid },
-    (name) => serviceSpec({ name, image, command: [], replicas: 0 }),
-  );
   let answered = 0;
-  const ofSwarm: Creates = async (connections, seconds) => {
-    const turn = await services(connections, seconds);
-    answered += turn.answered;
-    return turn;
+  // It answers before it has looked for a node: what it does after its turn is its own, too.
+  const services = (replicas: number): Creates => {
+    const create = creates(
+      {
+        url: 'http://localhost/v1.41/services/create',
+        socketPath: daemon.socketPath,
+        pid: daemon.pid,
+        isSettled: true,
+      },
+      (name) => serviceSpec({ name, image, command: [], replicas }),
+    );
+    return async (connections, seconds) => {
+      const turn = await create(connections, seconds);
+      answered += turn.answered;
+      return turn;
+    };
   };
   const ofBare = creates({ url: `http://127.0.0.1:${bare.port}`, pid: bare.pid }, (name) => ({
     name,
     image,
   }));
-  const sides = [ofSwarm, berth(server), berth(overTls), ofBare] as const;
+  const sidesOf = (replicas: number): readonly Creates[] => [
+    services(replicas),
+    berth(server, replicas),
+    berth(overTls, replicas),
+    ofBare,
+  ];
   /** The bare handler at one connection only. */
   const comparedAt = (connections: number, all: readonly Creates[]): readonly Creates[] =>
     connections === 1 ? all : all.slice(0, -1);
   const cold: string[] = [];
-  for (const side of sides) cold.push(show(await side(1, SECONDS / 2)));
+  for (const side of sidesOf(0)) cold.push(show(await side(1, SECONDS / 2)));
   console.log(`cold, ${atOnce(1)}: Berth ${cold[1]}; Swarm ${cold[0]}; TLS ${cold[2]}`);
-  for (const side of sides) await side(WARM_UP.connections, WARM_UP.seconds);
-  for (const connections of [1, 64]) {
-    const turns = await inTurns(
-      ROUNDS,
-      comparedAt(connections, sides).map((side) => () => side(connections)),
-    );
-    const [peer = [], own = [], tls = [], alone = []] = turns;
-    console.log(
-      `${atOnce(connections)}: Berth ${show(middleOf(own))}; Swarm ${show(middleOf(peer))}; Berth is ${ratioOf('perSecond', own, peer).toFixed(1)} of Swarm; TLS ${show(middleOf(tls))}, ${ratioOf('perSecond', tls, own).toFixed(2)} of plain${besideBare(alone, peer, 'Swarm')}`,
-    );
-  }
+  for (const side of sidesOf(0)) await side(WARM_UP.connections, WARM_UP.seconds);
+  for (const replicas of [0, 1])
+    for (const connections of [1, 64]) {
+      const turns = await inTurns(
+        ROUNDS,
+        comparedAt(connections, sidesOf(replicas)).map((side) => () => side(connections)),
+      );
+      const [peer = [], own = [], tls = [], alone = []] = turns;
+      console.log(
+        `${atOnce(connections)}, ${replicas} replicas: ${besidePeer(own, peer, 'Swarm')}; TLS ${show(middleOf(tls))}, ${ratioOf('perSecond', tls, own).toFixed(2)} of plain${besideBare(alone, peer, 'Swarm')}`,
+      );
+    }
   // Of those under way when a turn ends, some are stored without an answer being waited for.
   const stored = await swarm.services();
   if (stored < answered) throw new Error(`Swarm answered ${answered} creates and has ${stored} services`);

@@ -14,7 +14,7 @@ import {
 import { percentile } from './support/one-node.ts';
 import { rssMiB, threadSeconds } from './support/process-cost.ts';
 import { secured } from './support/secured.ts';
-import { BENCH_TOKEN, startServerProcess } from './support/server-process.ts';
+import { BENCH_TOKEN, type ServerProcess, startServerProcess } from './support/server-process.ts';
 
 /**
  * Readers of the stream of events while deployments are created, beside a bare server that commits as much and writes one line to every
@@ -23,17 +23,16 @@ import { BENCH_TOKEN, startServerProcess } from './support/server-process.ts';
  * that does the least Node can do for a reader.
  *   [BENCH_KUBE_APISERVER=/path/of/kube-apiserver] node bench/events.ts [seconds per measurement] [many readers] [etcd]
  */
-const SECONDS = Number(process.argv[2] ?? 10);
+const SECONDS = Number(process.argv[2] ?? 4);
 const MANY = Number(process.argv[3] ?? 5000);
 const WITH_ETCD = process.argv.includes('etcd');
 const READERS = 100;
 const WRITES_PER_SECOND = 50;
 const MANY_WRITES_PER_SECOND = 2;
 /** What is under way when the writes end. */
-const SETTLE_MS = 1000;
+const SETTLE_MS = 500;
 const CONNECT_AT_ONCE = 50;
-/** Without readers and with them, in turns. */
-const ROUNDS = 2;
+const ROUNDS = 5;
 const BARE = new URL('./support/bare-server.ts', import.meta.url);
 
 interface Process {
@@ -178,42 +177,49 @@ function show(what: string, { cpuPerSecond, p50, p99, missed }: Figure): void {
   );
 }
 
-const mean = (values: readonly number[]): number =>
-  values.reduce((sum, value) => sum + value, 0) / values.length;
-
-/** Processor time is the mean of the rounds; times of delivery are those of the quieter one. */
-function together(rounds: readonly Figure[]): Figure {
-  const [quietest] = rounds.toSorted((a, b) => a.p99 - b.p99);
-  if (quietest === undefined) throw new Error('nothing was measured');
-  const missed = rounds.reduce((sum, round) => sum + round.missed, 0);
-  return { ...quietest, cpuPerSecond: mean(rounds.map(({ cpuPerSecond }) => cpuPerSecond)), missed };
+interface Side {
+  readonly label: string;
+  readonly target: Target;
 }
 
-/** What is left when that without readers is taken away is what reading costs. */
-async function compare(label: string, target: Target): Promise<Figure> {
-  await measure(target, 1, WRITES_PER_SECOND);
-  const [without, read]: [Figure[], Figure[]] = [[], []];
-  for (let round = 0; round < ROUNDS; round += 1) {
-    without.push(await measure(target, 0, WRITES_PER_SECOND));
-    read.push(await measure(target, READERS, WRITES_PER_SECOND));
+/**
+ * Without readers and with them, every side in each round: the machine is another one some minutes later. What is left when that without readers
+ * is taken away is what reading costs; of it and of the times, the median of the rounds.
+ */
+async function compare(sides: readonly Side[]): Promise<(label: string) => Figure> {
+  const rounds = new Map(sides.map(({ label }) => [label, { none: [] as Figure[], all: [] as Figure[] }]));
+  for (const { target } of sides) await measure(target, 1, WRITES_PER_SECOND);
+  for (let round = 0; round < ROUNDS; round += 1)
+    for (const { label, target } of sides) {
+      rounds.get(label)?.none.push(await measure(target, 0, WRITES_PER_SECOND));
+      rounds.get(label)?.all.push(await measure(target, READERS, WRITES_PER_SECOND));
+    }
+  const reading = new Map<string, Figure>();
+  for (const [label, { none, all }] of rounds) {
+    show(`${label}, ${WRITES_PER_SECOND} creates/s, no reader`, middle(none));
+    show(`${label}, ${WRITES_PER_SECOND} creates/s, ${READERS} readers`, middle(all));
+    const costs = all.map(({ cpuPerSecond }, round) => cpuPerSecond - (none[round]?.cpuPerSecond ?? 0));
+    reading.set(label, { ...middle(all), cpuPerSecond: percentile(costs, 0.5) });
   }
-  const [none, all] = [together(without), together(read)];
-  show(`${label}, ${WRITES_PER_SECOND} creates/s, no reader`, none);
-  show(`${label}, ${WRITES_PER_SECOND} creates/s, ${READERS} readers`, all);
-  return { ...all, cpuPerSecond: all.cpuPerSecond - none.cpuPerSecond };
+  return (label) => {
+    const found = reading.get(label);
+    if (found === undefined) throw new Error(`${label} was not measured`);
+    return found;
+  };
+}
+
+function middle(rounds: readonly Figure[]): Figure {
+  const of = (field: (round: Figure) => number): number => percentile(rounds.map(field), 0.5);
+  return {
+    cpuPerSecond: of(({ cpuPerSecond }) => cpuPerSecond),
+    p50: of(({ p50 }) => p50),
+    p99: of(({ p99 }) => p99),
+    missed: rounds.reduce((sum, { missed }) => sum + missed, 0),
+  };
 }
 
 function ratio(ours: Figure, theirs: Figure, whose: string): string {
   return `readers cost x${(ours.cpuPerSecond / theirs.cpuPerSecond).toFixed(2)} of ${whose}, p99 x${(ours.p99 / theirs.p99).toFixed(2)}\n`;
-}
-
-async function onEtcd<Result>(run: (endpoint: string) => Promise<Result>): Promise<Result> {
-  const etcd = await startEtcd();
-  try {
-    return await run(etcd.endpoints[0] ?? '');
-  } finally {
-    await etcd.stop();
-  }
 }
 
 const registry = await startRegistry();
@@ -222,39 +228,47 @@ const environment = {
   BERTH_LIMITS_STREAMS_PER_TOKEN: '100000',
   BERTH_LIMITS_STREAMS_PER_TENANT: '100000',
 };
-/** A control plane of its own. */
-async function compareBerth(label: string, args: readonly string[]): Promise<Figure> {
-  const server = await startServerProcess({ args, environment });
-  const figure = await compare(label, berth(server, reference));
-  await server.stop();
-  return figure;
-}
 
-const compareOnEtcd = (label: string, args: readonly string[] = []): Promise<Figure> =>
-  onEtcd((endpoint) => compareBerth(label, ['--store', 'etcd', '--etcd', endpoint, ...args]));
+const startBerth = (args: readonly string[]): Promise<ServerProcess> =>
+  startServerProcess({ args, environment });
+
+async function startBerthOnEtcd(args: readonly string[]): Promise<ServerProcess> {
+  const etcd = await startEtcd();
+  const server = await startBerth(['--store', 'etcd', '--etcd', etcd.endpoints[0] ?? '', ...args]);
+  return {
+    ...server,
+    stop: async () => {
+      await server.stop();
+      await etcd.stop();
+    },
+  };
+}
 
 async function beside(binary: string): Promise<void> {
   const { tls, args, remove } = secured();
   try {
-    const theirs = await onEtcd(async (etcd) => {
-      const kube = await startKubeApiserver(binary, { etcd, tls });
-      const figure = await compare('kube-apiserver', kubernetes(kube, reference));
-      await kube.stop();
-      return figure;
-    });
+    const etcd = await startEtcd();
+    const kube = await startKubeApiserver(binary, { etcd: etcd.endpoints[0] ?? '', tls });
     const child = await startChild(BARE, ['events', JSON.stringify({ tls, isStraight: true })]);
-    const bare = await compare(
-      'bare with TLS',
-      berth({ url: `https://127.0.0.1:${child.port}`, pid: child.pid }, reference),
-    );
-    await child.stop();
+    const embedded = await startBerth(args);
+    const shared = await startBerthOnEtcd(args);
+    const figures = await compare([
+      { label: 'kube-apiserver', target: kubernetes(kube, reference) },
+      {
+        label: 'bare with TLS',
+        target: berth({ url: `https://127.0.0.1:${child.port}`, pid: child.pid }, reference),
+      },
+      { label: 'embedded with TLS', target: berth(embedded, reference) },
+      { label: 'etcd with TLS', target: berth(shared, reference) },
+    ]);
+    for (const started of [shared, embedded, child, kube, etcd]) await started.stop();
+    const theirs = figures('kube-apiserver');
+    const bare = figures('bare with TLS');
     process.stdout.write(
       `bare with TLS, bytes made once, straight to the sockets: x${(bare.cpuPerSecond / theirs.cpuPerSecond).toFixed(2)} of what kube-apiserver's readers cost it, p99 of delivery x${(bare.p99 / theirs.p99).toFixed(2)}\n`,
     );
-    const embedded = await compareBerth('embedded with TLS', args);
-    process.stdout.write(`embedded with TLS: ${ratio(embedded, theirs, "kube-apiserver's")}`);
-    const shared = await compareOnEtcd('etcd with TLS', args);
-    process.stdout.write(`etcd with TLS: ${ratio(shared, theirs, "kube-apiserver's")}`);
+    for (const label of ['embedded with TLS', 'etcd with TLS'])
+      process.stdout.write(`${label}: ${ratio(figures(label), theirs, "kube-apiserver's")}`);
   } finally {
     remove();
   }
@@ -262,12 +276,18 @@ async function beside(binary: string): Promise<void> {
 
 try {
   const child = await startChild(BARE, ['events']);
-  const bare = berth({ url: `http://127.0.0.1:${child.port}`, pid: child.pid }, reference);
-  const base = await compare('bare', bare);
-  await child.stop();
-  const server = await startServerProcess({ environment });
+  const server = await startBerth([]);
+  const shared = WITH_ETCD ? await startBerthOnEtcd([]) : undefined;
   const embedded = berth(server, reference);
-  process.stdout.write(`embedded: ${ratio(await compare('embedded', embedded), base, "the bare server's")}`);
+  const figures = await compare([
+    { label: 'bare', target: berth({ url: `http://127.0.0.1:${child.port}`, pid: child.pid }, reference) },
+    { label: 'embedded', target: embedded },
+    ...(shared === undefined ? [] : [{ label: 'etcd', target: berth(shared, reference) }]),
+  ]);
+  await child.stop();
+  await shared?.stop();
+  for (const label of shared === undefined ? ['embedded'] : ['embedded', 'etcd'])
+    process.stdout.write(`${label}: ${ratio(figures(label), figures('bare'), "the bare server's")}`);
   const before = rssMiB(server.pid);
   const many = await measure(embedded, MANY, MANY_WRITES_PER_SECOND);
   show(`embedded, ${MANY_WRITES_PER_SECOND} creates/s, ${MANY} readers`, many);
@@ -275,8 +295,6 @@ try {
     `memory ${before.toFixed(0)} MiB before, ${rssMiB(server.pid).toFixed(0)} MiB after ${MANY} readers\n`,
   );
   await server.stop();
-  if (WITH_ETCD)
-    process.stdout.write(`etcd: ${ratio(await compareOnEtcd('etcd'), base, "the bare server's")}`);
   if (KUBE_APISERVER === undefined)
     process.stdout.write(
       'kube-apiserver: not compared; BENCH_KUBE_APISERVER takes the path of its program\n',

@@ -33,6 +33,20 @@ export class Swarm {
     await this.#call('POST', '/v1.41/swarm/init', { ListenAddr: '127.0.0.1:0', AdvertiseAddr: '127.0.0.1' });
   }
 
+  /** Its only node takes nothing any more. */
+  async drain(): Promise<void> {
+    const [node] = (await this.#call('GET', '/v1.41/nodes')) as readonly {
+      readonly ID: string;
+      readonly Version: { readonly Index: number };
+      readonly Spec: object;
+    }[];
+    if (node === undefined) throw new Error('the swarm has no node');
+    await this.#call('POST', `/v1.41/nodes/${node.ID}/update?version=${node.Version.Index}`, {
+      ...node.Spec,
+      Availability: 'drain',
+    });
+  }
+
   async leave(): Promise<void> {
     await this.#call('POST', '/v1.41/swarm/leave?force=true');
   }

@@ -69,8 +69,8 @@ create  TLS, 2 threads     196/s  main thread  535 µs, all 1151 µs, client  43
   ],
   creates: [
     `cold,  1 at once: Berth 400/s, p50 1 ms, p99 9 ms, 2.10 ms CPU; Swarm 500/s, p50 1 ms, p99 9 ms, 0.90 ms CPU; TLS 390/s, p50 2 ms, p99 12 ms, 2.40 ms CPU
- 1 at once: Berth 800/s, p50 1 ms, p99 3 ms, 1.20 ms CPU; Swarm 400/s, p50 2 ms, p99 5 ms, 0.80 ms CPU; Berth is 2.0 of Swarm; TLS 700/s, p50 1 ms, p99 3 ms, 1.30 ms CPU, 0.88 of plain
-64 at once: Berth 4000/s, p50 15 ms, p99 29 ms, 0.40 ms CPU; Swarm 500/s, p50 90 ms, p99 200 ms, 0.60 ms CPU; Berth is 8.0 of Swarm; TLS 3000/s, p50 20 ms, p99 39 ms, 0.50 ms CPU, 0.75 of plain
+ 1 at once, 0 replicas: Berth 800/s, p50 1 ms, p99 3 ms, 1.20 ms CPU; Swarm 400/s, p50 2 ms, p99 5 ms, 0.80 ms CPU; Berth makes 2.00 of Swarm for 1.50 of its CPU; TLS 700/s, p50 1 ms, p99 3 ms, 1.30 ms CPU, 0.88 of plain
+64 at once, 0 replicas: Berth 4000/s, p50 15 ms, p99 29 ms, 0.40 ms CPU; Swarm 500/s, p50 90 ms, p99 200 ms, 0.60 ms CPU; Berth makes 8.00 of Swarm for 0.67 of its CPU; TLS 3000/s, p50 20 ms, p99 39 ms, 0.50 ms CPU, 0.75 of plain
  1 at once, 0 replicas: Berth 600/s, p50 1 ms, p99 3 ms, 1.20 ms CPU; Nomad 300/s, p50 3 ms, p99 9 ms, 4.80 ms CPU; Berth makes 2.00 of Nomad for 0.25 of its CPU
  1 at once, 1 replicas: Berth 600/s, p50 1 ms, p99 3 ms, 1.20 ms CPU; Nomad 375/s, p50 3 ms, p99 9 ms, 4.80 ms CPU; Berth makes 1.60 of Nomad for 0.25 of its CPU
 64 at once, 0 replicas: Berth 3000/s, p50 20 ms, p99 30 ms, 0.60 ms CPU; Nomad 1000/s, p50 60 ms, p99 90 ms, 2.40 ms CPU; Berth makes 3.00 of Nomad for 0.25 of its CPU
