@@ -17,7 +17,8 @@ function rowsUnder(heading: string): readonly string[] {
 }
 
 function registered(): readonly string[] {
-  return sourceFiles(['test/security/**/*.test.ts'], /^$/).flatMap(({ path, nodes, lineOf }) =>
+  const files = sourceFiles(['test/security/**/*.test.ts'], /^$/);
+  return [...files].flatMap(({ path, nodes, lineOf }) =>
     nodes.flatMap((node) => {
       if (node.type !== 'CallExpression' || (node['callee'] as { name?: string }).name !== 'attack')
         return [];
