@@ -19,6 +19,8 @@ import type { AgentIdentity } from '../support/agents/scripted-agent.ts';
 const DRAWN = process.env['CI'] === 'true' ? 1 : Math.floor(Math.random() * 2 ** 31);
 const SEED = Number(process.env['COST_FUZZ_SEED'] ?? DRAWN);
 const SECONDS = Number(process.env['COST_FUZZ_SECONDS'] ?? inTier({ usual: 9, long: 3600 }));
+/** Of a few hundred requests the 99th of a hundred is a single moment, which may have been the machine's: a longer time tells, when it is over the limit. */
+const SURE_SECONDS = Math.max(SECONDS, 36);
 const SCAN_SECONDS = inTier({ usual: 5, long: 1800 });
 const BASELINE_MS = 5_000;
 const CONNECTIONS = 6;
@@ -82,22 +84,28 @@ attack(
     try {
       const watched = bystander.watchLease();
       let spentMs = before.mainMs;
-      const loaded = await bystander.live(SECONDS * 1000, (minute) => {
-        // What grows with what was written shows here first.
-        const { mainMs } = spentBy(pid);
-        console.log(
-          `${JSON.stringify(minute)}, busy for ${Math.round((mainMs - spentMs) / 600)} %, ${residentMiB(pid)} MiB`,
-        );
-        spentMs = mainMs;
-      });
+      const beganMs = performance.now();
+      const loaded = await bystander.live(
+        SECONDS * 1000,
+        (minute) => {
+          // What grows with what was written shows here first.
+          const { mainMs } = spentBy(pid);
+          console.log(
+            `${JSON.stringify(minute)}, busy for ${Math.round((mainMs - spentMs) / 600)} %, ${residentMiB(pid)} MiB`,
+          );
+          spentMs = mainMs;
+        },
+        { ms: SURE_SECONDS * 1000, unless: ({ p99 }) => p99 < P99_MS },
+      );
+      const seconds = (performance.now() - beganMs) / 1000;
       const lease = watched();
       const { mainMs } = spentBy(pid);
       const tally = await attackers.stop();
       const report = [
-        `seed ${SEED}, ${SECONDS} s, ${tally.operations} operations, ${tally.messages} messages in ${tally.sessions} sessions`,
+        `seed ${SEED}, ${Math.round(seconds)} s, ${tally.operations} operations, ${tally.messages} messages in ${tally.sessions} sessions`,
         `bystander alone: ${JSON.stringify(quiet)}`,
         `bystander beside the attack: ${JSON.stringify(loaded)}`,
-        `leases: ${JSON.stringify(lease)}; event loop busy for ${Math.round((mainMs - before.mainMs) / SECONDS / 10)} % of the time; ${residentMiB(pid)} MiB`,
+        `leases: ${JSON.stringify(lease)}; event loop busy for ${Math.round((mainMs - before.mainMs) / seconds / 10)} % of the time; ${residentMiB(pid)} MiB`,
         `sent: ${JSON.stringify(tally.sent)}; answers: ${JSON.stringify(tally.statuses)}`,
         'the slowest:',
         ...tally.slowest.map(({ label, ms }) => `${String(ms).padStart(8)} ms  ${label}`),
@@ -113,5 +121,5 @@ attack(
       attackers.kill();
     }
   },
-  (SECONDS + 120) * 1000,
+  (SURE_SECONDS + 120) * 1000,
 );

@@ -55,7 +55,8 @@ describe.each(ENGINES)('a volume kept by %s under three control planes', (engine
   afterAll(async () => {
     process.stdout.write(`${engine}: ${JSON.stringify(totals)}\n`);
     // Those that were killed said nothing of it; whatever the last ones to run say as an error is one.
-    await cluster?.stop();
+    // On a busy machine etcd may be late once: a control plane says so and tries again.
+    await cluster?.stop('etcd did not answer in time');
     await planes?.stop();
     await etcd?.stop();
   });

@@ -120,8 +120,13 @@ export class Bystander {
     }
   }
 
-  /** Reads and writes for so long; `everyMinute` is told how the last one was. */
-  async live(ms: number, everyMinute: (minute: Quantiles) => void = () => {}): Promise<Quantiles> {
+  /** Reads and writes for so long, and for `longer` when that does not settle it; `everyMinute` is told how the last one was. */
+  async live(
+    ms: number,
+    everyMinute: (minute: Quantiles) => void = () => {},
+    longer?: { readonly ms: number; readonly unless: (soFar: Quantiles) => boolean },
+  ): Promise<Quantiles> {
+    let forMs = ms;
     const samples: number[] = [];
     let told = 0;
     const failed: string[] = [];
@@ -129,7 +134,10 @@ export class Bystander {
     const begun = performance.now();
     for (let turn = 0; ; turn += 1) {
       const dueMs = begun + turn * EVERY_MS;
-      if (dueMs > begun + ms) break;
+      if (dueMs > begun + forMs) {
+        if (longer === undefined || forMs >= longer.ms || longer.unless(quantiles(samples, failed))) break;
+        forMs = longer.ms;
+      }
       if (turn > 0 && turn % TURNS_PER_MINUTE === 0) {
         everyMinute(quantiles(samples.slice(told), failed));
         told = samples.length;
