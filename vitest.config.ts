@@ -9,8 +9,6 @@ process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, 'node_modules/.c
 // gets a process, a few at a time, after the unit tests.
 const started = {
   pool: 'forks' as const,
-  // More than cores: engines, stores and agents are waited for. With four of them 95 % of two cores are busy in `system`.
-  maxWorkers: 4,
   testTimeout: 120_000,
   hookTimeout: 300_000,
   globalSetup: ['test/support/global-setup.ts'],
@@ -18,8 +16,13 @@ const started = {
   env: { BERTH_AGENT_MESH: 'off' },
 };
 
+/** What computes: a browser, simulations, a heap that is filled. Four files at a time keep two cores busy. */
+const computing = { ...started, maxWorkers: 4, sequence: { groupOrder: 1 } };
+/** What waits: for engines, stores, leases, processes that start. A file takes a core for about a third of its time, so four of them leave cores idle. */
+const waiting = { ...started, maxWorkers: 6, sequence: { groupOrder: 2 } };
+
 const DASHBOARD = 'test/system/dashboard*.test.ts';
-/** Beside those of `system`: a browser drops its requests whenever a network interface comes or goes on the machine. */
+/** With those of `system`: a browser drops its requests whenever a network interface comes or goes on the machine. */
 const ENGINES = [
   'test/flow/node-to-container.test.ts',
   'test/security/{between-tenants,binds,containers,hostile-copies,network-access,node-network}.test.ts',
@@ -55,45 +58,41 @@ export default defineConfig({
         // The control plane itself: what fails once in a while is a race of ours. CI repeats it once, so that a busy machine does not
         // hold up everybody, and `scripts/test.ts` names at the end what passed only then: it is to be looked into, like a failure.
         test: {
-          ...started,
+          ...waiting,
           name: 'flow',
           include: ['test/{flow,conformance,faults,security}/**/*.test.ts'],
           exclude: [...ALONE, ...APART, ...ENGINES],
           isolate: false,
-          sequence: { groupOrder: 1 },
           retry: process.env['CI'] === 'true' ? 1 : 0,
         },
       },
       {
         test: {
-          ...started,
+          ...computing,
           name: 'apart',
           include: APART,
-          sequence: { groupOrder: 1 },
           retry: process.env['CI'] === 'true' ? 1 : 0,
         },
       },
       {
         // Other programs on a shared machine: CI repeats a failed test up to twice and says so in its output (retry x1).
         test: {
-          ...started,
+          ...waiting,
           name: 'system',
           include: ['test/{suites,system}/**/*.test.ts', ...ENGINES],
           exclude: [DASHBOARD],
-          sequence: { groupOrder: 2 },
           retry: process.env['CI'] === 'true' ? 2 : 0,
         },
       },
       {
-        // Beside the tests of the control plane, which leave the interfaces of the machine alone.
+        // Before the tests of engines, which add interfaces to the machine and take them away.
         test: {
-          ...started,
+          ...computing,
           name: 'browser',
           include: [DASHBOARD],
           // Makes pictures for the guide rather than a judgement.
           exclude:
             process.env['BERTH_SCREENSHOTS'] === '1' ? [] : ['test/system/dashboard-pictures*.test.ts'],
-          sequence: { groupOrder: 1 },
           retry: process.env['CI'] === 'true' ? 2 : 0,
         },
       },
