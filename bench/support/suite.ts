@@ -428,7 +428,7 @@ export const BENCHES: readonly Bench[] = [
     name: 'engine',
     args: ['100'],
     quickArgs: ['10'],
-    minutes: 5,
+    minutes: 9,
     bars: [
       {
         what: "100 instances from POST to running, of the engine's own rate",
