@@ -39,8 +39,10 @@ function openEmbedded(
   const rootKeyIds = (): readonly string[] =>
     keys.sealed ? [] : [keys.active.id, ...keys.retired.map(({ id }) => id)];
   const rewrap = async (): Promise<void> => {
-    if (keys.sealed || keys.retired.length === 0 || rewrapped === keys.active.id) return;
+    if (keys.sealed || rewrapped === keys.active.id) return;
     const { id } = keys.active;
+    // Set aside and not replaced yet: who is told that nothing needs the retired one any more removes it.
+    if (keys.retired.every((retired) => retired.id === id)) return;
     const summary = await store.rewrapTenantKeys(tenantIds());
     if (summary.blocked.length === 0) {
       await onNewRootKey(rootKeyIds());
