@@ -1,12 +1,24 @@
 import { appendFileSync } from 'node:fs';
+import { relative } from 'node:path';
 import type { Reporter, SerializedError, TestCase, TestModule } from 'vitest/node';
+import { ROOT } from './run.ts';
+
+const WHY_CHARACTERS = 300;
+
+/** How its first try failed, in one line: nothing else of the run says it once the second has passed. */
+function whyOf(test: TestCase): string {
+  const [first] = test.result().errors ?? [];
+  if (first === undefined) return '';
+  const at = first.stacks?.map(({ file, line }) => `${relative(ROOT, file)}:${line}`)[0] ?? '';
+  return `: ${at} ${first.message.replaceAll(/\s+/g, ' ').slice(0, WHY_CHARACTERS)}`;
+}
 
 /** Writes down the tests that failed first and passed when they were repeated: `scripts/test.ts` lists them at the end. */
 export default class SecondTries implements Reporter {
   onTestCaseResult(test: TestCase): void {
     const file = process.env['SECOND_TRIES_FILE'];
     if (file === undefined || test.diagnostic()?.flaky !== true) return;
-    appendFileSync(file, `${test.module.relativeModuleId} > ${test.fullName}\n`);
+    appendFileSync(file, `${test.module.relativeModuleId} > ${test.fullName}${whyOf(test)}\n`);
   }
 
   /** An error outside of any test belongs to no file, so that no second run of one can excuse it. */
