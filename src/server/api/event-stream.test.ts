@@ -110,9 +110,14 @@ describe('a stream of events', () => {
     },
   );
 
-  it('keeps the order for a reader that stalls, and ends one that is too far behind', async () => {
+  it('keeps the order for a reader that stalls, and nothing for one that is too far behind, which is ended', async () => {
+    let asked = 0;
+    const wants = (): boolean => {
+      asked += 1;
+      return true;
+    };
     const reader = read();
-    const late = read();
+    const late = read({ view: { key: 'late', wants } });
     await turn();
     reader.stall();
     late.stall();
@@ -128,6 +133,11 @@ describe('a stream of events', () => {
     expect(late.writes).toEqual(['a']);
     await tell(...Array.from({ length: 10_000 }, () => 'x'));
     await turn();
+    const before = asked;
+    await tell('y');
+    await turn();
+    // It has left the feed, although its client has taken nothing yet.
+    expect(asked).toBe(before);
     late.goOn();
     await late.over;
     expect(late.writes).toEqual(['a']);

@@ -52,6 +52,7 @@ async function pump(request: Asked, sink: StreamSink, feeds: EventFeeds, view: E
   let pending = 0;
   let wake: () => void = () => undefined;
   let lost = false;
+  let leave: () => void = () => undefined;
   /** All that came was written, so that what comes next can be written at once. */
   let isFlowing = false;
   /** What came up to here is read from the store. */
@@ -66,6 +67,11 @@ async function pump(request: Asked, sink: StreamSink, feeds: EventFeeds, view: E
         chunks.push(chunk);
         pending += chunk.events;
       }
+      // It will be ended as soon as its client takes something, or does not: nothing more is kept for it until then.
+      if (pending >= MAX_PENDING) {
+        chunks.length = 0;
+        leave();
+      }
       wake();
     },
     lost: () => {
@@ -74,7 +80,7 @@ async function pump(request: Asked, sink: StreamSink, feeds: EventFeeds, view: E
     },
   };
   // First the feed, then what was missed: no event can fall between the two, and what comes both ways is told by its revision.
-  const leave = await feeds.join(request.store, view, reader);
+  leave = await feeds.join(request.store, view, reader);
   const timer = setInterval(() => sink.write(': keep-alive\n\n'), KEEP_ALIVE_MS);
   sink.signal.addEventListener('abort', () => wake(), { once: true });
   try {
