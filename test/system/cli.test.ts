@@ -357,6 +357,7 @@ describe('taking something away', () => {
 describe('bad input', () => {
   const cases: readonly (readonly [string, readonly string[], number, string])[] = [
     ['an image without a tag', ['run', 'nginx'], 1, 'refused: image_required'],
+    ['a name where the image goes', ['run', 'web', '--image', IMAGE], 2, 'berth run --name web --image'],
     [
       'too many replicas',
       ['run', IMAGE, '--name', 'many', '--replicas', '101'],

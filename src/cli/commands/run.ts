@@ -126,7 +126,9 @@ export const run: CommandBody = {
 
 function imageOf(parameter: string | undefined, option: string | undefined): string {
   if (parameter !== undefined && option !== undefined)
-    throw usage(`two images: ${parameter} and --image ${option}`, ['name one']);
+    throw usage(`two images: ${parameter} and --image ${option}`, [
+      `berth run --name ${parameter} --image ${option}, if ${parameter} is to be its name`,
+    ]);
   const image = parameter ?? option;
   if (image === undefined) throw usage('no image', ['berth run IMAGE', 'berth run --image IMAGE']);
   return image;

@@ -78,7 +78,8 @@ async function end(child: ChildProcess, ended: () => boolean): Promise<void> {
 }
 
 function tail(logFile: string): readonly string[] {
-  return readFileSync(logFile, 'utf8').trimEnd().split('\n').slice(-LAST_LINES);
+  const text = readFileSync(logFile, 'utf8').trimEnd();
+  return text === '' ? [] : text.split('\n').slice(-LAST_LINES);
 }
 
 /** Waits for a condition; ends early, with the program's last output, when the program does. */
@@ -99,8 +100,11 @@ export async function awaitChild(
     if (child.ended())
       throw new Failure(`${what} ended at once`, { advice: [...child.lastWords(), `log: ${child.logFile}`] });
     if (Date.now() > deadline) {
+      const lines = child.lastWords();
+      const silent =
+        'It has written nothing yet: when this machine is busy with something else, try again later.';
       throw new Failure(`${what} did not get ready within ${deadlineMs / 1000} s`, {
-        advice: [...child.lastWords(), `log: ${child.logFile}`],
+        advice: [...(lines.length === 0 ? [silent] : lines), `log: ${child.logFile}`],
       });
     }
   }

@@ -14,7 +14,8 @@ import { awaitChild, type Child, startChild } from './child.ts';
 import type { WayIn } from './way-in.ts';
 import { type Workspace, readState } from './workspace.ts';
 
-const START_MS = 30_000;
+/** For slow and busy machines: a program that ends is noticed at once. */
+const START_MS = 120_000;
 const READY_MS = 2_000;
 /** Beside `src` in a checkout and beside `dist` in an installation. */
 export const BERTH = fileURLToPath(new URL('../../../bin/berth', import.meta.url));
