@@ -200,10 +200,16 @@ export function rateRejection(
   };
 }
 
+/** A request that is judged a second time is not a second request. */
+export interface Counted {
+  isCounted?: boolean;
+}
+
 export function admitRequest(
   context: ApiContext,
   route: Route,
   request: ApiRequest,
+  counted: Counted,
 ): Omit<RouteRequest, 'body' | 'caller'> | Rejection {
   const { options, limiter } = context;
   if (!options.ready()) return starting();
@@ -214,8 +220,10 @@ export function admitRequest(
   if (malformed) return malformed;
   const principal = principalOfRequest(context, request);
   if (isRejection(principal)) return principal;
-  const tooFast = rateRejection(limiter, principal.tokenId);
+  const isAgain = counted.isCounted === true;
+  const tooFast = isAgain ? undefined : rateRejection(limiter, principal.tokenId);
   if (tooFast) return tooFast;
+  counted.isCounted = true;
   // Before the tenant and its header: a caller without the permission does not learn how to ask.
   if (!permitted(principal, route.permission)) return forbidden(principal.role, route.permission);
   const tenant = tenantOf(context, route, principal, request);
@@ -233,7 +241,7 @@ export function admitRequest(
     requestId: request.id,
     departure: departure(context, request),
     words: (rejection) => rejectionBody(rejection, baseUrlOf(request, options.baseUrl)),
-    charge: (requests) => limiter.charge(principal.tokenId, requests),
+    charge: (requests) => isAgain || limiter.charge(principal.tokenId, requests),
   };
 }
 

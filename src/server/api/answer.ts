@@ -5,9 +5,11 @@ import { isRejection, reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
 import { checkBody } from '../../core/schema/shape.ts';
 import type { Principal } from '../access/principal.ts';
+import type { Guard } from '../store/kv.ts';
 import type { Answering, Caller } from '../writes/admission.ts';
+import { CommitProof } from '../writes/commit-proof.ts';
 import { AcceptedText } from './accepted-text.ts';
-import { admitRequest, credentialRejection, principalOfRequest } from './admit-request.ts';
+import { admitRequest, type Counted, credentialRejection, principalOfRequest } from './admit-request.ts';
 import type { ApiContext } from './api-context.ts';
 import { parseBody } from './body.ts';
 import { idempotencyKeyRejection, sourceOf } from './headers.ts';
@@ -56,8 +58,11 @@ function idempotencyOf(route: Route, request: ApiRequest): Caller['idempotency']
 }
 
 /** Known once the request was admitted. */
-interface Asked {
+interface Asked extends Counted {
   principal?: Principal;
+  /** It is judged by the view as it is. */
+  readonly sole?: Guard;
+  proof?: CommitProof;
   /** What it was answered with before the handler returned. */
   sent?: { readonly status: number; readonly line: string };
 }
@@ -79,8 +84,10 @@ function serve(
   reply: ApiReply,
   asked: Asked,
 ): Promise<Reply> | Reply {
-  const admitted = admitRequest(context, route, request);
+  const admitted = admitRequest(context, route, request, asked);
   if (isRejection(admitted)) return admitted;
+  const { store } = context.options.access;
+  if (asked.sole) asked.proof = new CommitProof(store, asked.sole, admitted.principal, admitted.tenant.id);
   const unread =
     socketRejection(route, request, context.options.baseUrl) ?? context.unread.refusal(admitted.principal);
   if (unread) return unread;
@@ -98,6 +105,7 @@ function serve(
     tenantSlug: admitted.tenant.slug,
     ...sourceOf(request.raw),
     ...(idempotency === undefined ? {} : { idempotency }),
+    ...(asked.proof && { proof: asked.proof }),
   };
   return route.handle({
     ...admitted,
@@ -234,9 +242,10 @@ export function answer<R extends ApiReply>(
   route: Route,
   request: ApiRequest,
   reply: R,
+  counted: Counted = {},
 ): R | Promise<R> {
   const start = performance.now();
-  const asked: Asked = {};
+  const asked: Asked = { ...counted };
   const respond = (result: Reply) => deliver(context, route, request, reply, { ...asked, result, start });
   const failed = (error: unknown) => respond(faultRejection(context, request, error));
   try {
@@ -258,6 +267,39 @@ function storeAway(): Rejection {
   };
 }
 
+/** What it is judged by are records of the view; an idempotency key has an answer in the store, and a query may ask for more than the commit. */
+function isProvable({ isProvable: is }: Route, { headers, url }: ApiRequest): boolean {
+  return (
+    is === true &&
+    headers.authorization !== undefined &&
+    headers['idempotency-key'] === undefined &&
+    !url.includes('?')
+  );
+}
+
+/** Judged by the view as it is; undefined: the commit did not prove that, and nothing was stored. */
+async function answerProven<R extends ApiReply>(
+  context: ApiContext,
+  route: Route,
+  request: ApiRequest,
+  reply: R,
+  asked: Asked,
+): Promise<R | undefined> {
+  const start = performance.now();
+  let result: Reply;
+  try {
+    result = await serve(context, route, request, reply, asked);
+  } catch (error) {
+    if (asked.proof?.wasSent !== true) return undefined;
+    // Whether it was stored is not known. That the store is away is: the next request need not find it out.
+    void context.options.fresh?.();
+    result = faultRejection(context, request, error);
+    return deliver(context, route, request, reply, { ...asked, result, start });
+  }
+  if (asked.proof?.isStored !== true) return undefined;
+  return deliver(context, route, request, reply, { ...asked, result, start });
+}
+
 /** A read is answered from what is known, and says so, while the store is away; a write is not decided on what may be old. */
 export async function answerFresh<R extends ApiReply>(
   context: ApiContext,
@@ -265,10 +307,18 @@ export async function answerFresh<R extends ApiReply>(
   request: ApiRequest,
   reply: R,
 ): Promise<R> {
-  const { fresh, ready } = context.options;
+  const { fresh, sole, ready } = context.options;
+  const counted: Counted = {};
+  const guard = ready() && isProvable(route, request) ? sole?.() : undefined;
+  if (guard !== undefined) {
+    const asked: Asked = { sole: guard };
+    const proven = await answerProven(context, route, request, reply, asked);
+    if (proven !== undefined) return proven;
+    counted.isCounted = asked.isCounted === true;
+  }
   if (fresh !== undefined && ready() && !(await fresh())) {
     if (route.method !== 'GET') return sendRejection(context, request, reply, storeAway());
     void reply.header(STALE, 'true');
   }
-  return answer(context, route, request, reply);
+  return answer(context, route, request, reply, counted);
 }

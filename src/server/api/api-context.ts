@@ -9,6 +9,7 @@ import type { ApiMetrics } from './metrics.ts';
 import type { RateLimit, RateLimiter } from './rate-limit.ts';
 import type { Route } from './route.ts';
 import type { AuditedRefusal } from '../journal/audit-files.ts';
+import type { Guard } from '../store/kv.ts';
 
 export interface ApiOptions {
   readonly access: AccessDependencies;
@@ -46,6 +47,8 @@ export interface ApiOptions {
    * be asked now. Absent: this process is the only one and sees its own writes.
    */
   readonly fresh?: () => Promise<boolean>;
+  /** What a commit proves with that no other control plane has acknowledged anything since; undefined: `fresh` has to be waited for. */
+  readonly sole?: () => Guard | undefined;
 }
 
 export interface ApiContext {

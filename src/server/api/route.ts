@@ -142,12 +142,19 @@ export type Handler<O extends Operation> = (request: RequestFor<O>) => Promise<R
 /** An operation of the table, with what answers it. */
 export interface Route extends Operation {
   readonly handle: (request: RouteRequest) => Promise<Reply> | Reply;
+  /** Nothing is done before its one commit, which can prove what it was judged by (`CommitProof`). */
+  readonly isProvable?: true;
 }
 
 /** The only way to a route: its handler takes what the operation says, and answers as it says. */
 export function serve<O extends Operation>(operation: O, handle: Handler<O>): Route;
 export function serve(operation: Operation, handle: Route['handle']): Route {
   return { ...operation, handle };
+}
+
+/** Of a write that stops where it would do more than its commit does. */
+export function provable(route: Route): Route {
+  return { ...route, isProvable: true };
 }
 
 /** Does this answer last as long as its reader, or a command, does? */

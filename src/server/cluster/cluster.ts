@@ -67,7 +67,7 @@ export interface Cluster {
   readonly id: string | undefined;
   readonly forControllers: ForControllers;
   readonly forDispatch: { readonly others?: OtherControlPlanes };
-  readonly forApi: { readonly fresh?: () => Promise<boolean> };
+  readonly forApi: { readonly fresh?: () => Promise<boolean>; readonly sole?: () => Guard | undefined };
   /** Whether a thread may repeat leases on its own: only where no other process could promote another node. */
   readonly repeatsLeases: boolean;
   /** Where the others ask this one; their connections are none of anybody's. */

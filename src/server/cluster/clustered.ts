@@ -29,6 +29,7 @@ import { Peers } from './peers.ts';
 import { runningControlPlanes } from './running.ts';
 import { shardOf } from './shard-map.ts';
 import { type ShardListener, Shards } from './shards.ts';
+import { SoleMember } from './sole-member.ts';
 import { agreeOnRootKey, agreeOnTokenKey, hasRootKey } from './shared-keys.ts';
 
 type Log = (problem: string, details: Readonly<Record<string, unknown>>) => void;
@@ -53,7 +54,7 @@ export class Clustered implements Cluster {
   readonly paths = [PEER_STREAM_PATH, PEER_QUESTION_PATH, PEER_SYSTEM_PATH];
   readonly forControllers: ForControllers;
   readonly forDispatch: { readonly others: Peers };
-  readonly forApi: { readonly fresh: () => Promise<boolean> };
+  readonly forApi: Required<Cluster['forApi']>;
   readonly gauges: readonly Gauge[];
   readonly #options: ClusteredOptions;
   readonly #barrier: ReadBarrier;
@@ -82,7 +83,8 @@ export class Clustered implements Cluster {
       agesElsewhere: (tenantId, node) => this.#copyAges(tenantId, node),
     };
     this.forDispatch = { others: this.#peers };
-    this.forApi = { fresh: () => this.#barrier.pass() };
+    const sole = new SoleMember(store, this.id, this.#barrier, () => options.clock.monotonicMs());
+    this.forApi = { fresh: () => this.#barrier.pass(), sole: () => sole.guard() };
     this.gauges = [
       {
         name: 'berth_shards_held',

@@ -4,7 +4,8 @@ import type { Commit, Kv, KvEntry, Put, RangeResult } from './kv.ts';
 import { type RecordCodec, StoreFormatError } from './record-codec.ts';
 import { CODEC, type StoreFormatRecord } from './records.ts';
 
-const KEY = globalKey('store-format', 'format');
+/** Written by every process that joins. */
+export const FORMAT_KEY = globalKey('store-format', 'format');
 const PAGE_BYTES = 1024 * 1024;
 /** Held by leases, which writing them again would take from them. They go with the process that wrote them. */
 const LEASED: ReadonlySet<string> = new Set(['control-planes', 'shards', 'node-sessions']);
@@ -63,7 +64,7 @@ export class StoreFormat {
     const format = this.#active;
     if (format === this.#codec.newest || commit.puts === undefined) return commit;
     const older = (put: Put): Put =>
-      put.key === KEY ? put : { ...put, value: this.#codec.downgraded(put.key, put.value, format) };
+      put.key === FORMAT_KEY ? put : { ...put, value: this.#codec.downgraded(put.key, put.value, format) };
     return { ...commit, puts: commit.puts.map(older) };
   }
 
@@ -81,8 +82,8 @@ export class StoreFormat {
       const { record, modRevision } = await this.#found(kv);
       await check();
       const result = await kv.commit({
-        guards: [{ key: KEY, modRevision }],
-        puts: [put, { key: KEY, value: encoded(record) }],
+        guards: [{ key: FORMAT_KEY, modRevision }],
+        puts: [put, { key: FORMAT_KEY, value: encoded(record) }],
       });
       if (result.ok) return result.revision;
     }
@@ -95,8 +96,8 @@ export class StoreFormat {
     if (format <= record.format) return false;
     const raised = { ...record, format, release: this.#release };
     const result = await kv.commit({
-      guards: [{ key: KEY, modRevision }],
-      puts: [{ key: KEY, value: encoded(raised) }],
+      guards: [{ key: FORMAT_KEY, modRevision }],
+      puts: [{ key: FORMAT_KEY, value: encoded(raised) }],
     });
     if (result.ok) this.#active = format;
     return result.ok;
@@ -147,14 +148,18 @@ export class StoreFormat {
       const { record, modRevision } = await this.#found(kv);
       if (record.format !== format) return;
       const value = encoded({ ...record, rewritten: format });
-      if ((await kv.commit({ guards: [{ key: KEY, modRevision }], puts: [{ key: KEY, value }] })).ok) return;
+      if (
+        (await kv.commit({ guards: [{ key: FORMAT_KEY, modRevision }], puts: [{ key: FORMAT_KEY, value }] }))
+          .ok
+      )
+        return;
     }
   }
 
   /** A new store begins with the newest format. One without this record was written before there was any. */
   async #found(kv: Kv): Promise<Found> {
     for (;;) {
-      const entry = await kv.get(KEY);
+      const entry = await kv.get(FORMAT_KEY);
       if (entry !== undefined) {
         const record = decoded(entry.value);
         this.#require(record);
@@ -164,7 +169,7 @@ export class StoreFormat {
       const { entries } = await kv.range('', { limit: 1 });
       const format = entries.length === 0 ? this.#codec.newest : 1;
       const value = encoded({ format, release: this.#release, rewritten: format });
-      await kv.commit({ guards: [{ key: KEY, modRevision: 0 }], puts: [{ key: KEY, value }] });
+      await kv.commit({ guards: [{ key: FORMAT_KEY, modRevision: 0 }], puts: [{ key: FORMAT_KEY, value }] });
     }
   }
 

@@ -21,6 +21,11 @@ export class ReadBarrier {
     this.#view = view;
   }
 
+  /** The store did not answer when it was last asked. */
+  get isAway(): boolean {
+    return this.#away;
+  }
+
   /** False: the store cannot be asked now, and what the view holds may be old. While that lasts no request waits for it. */
   async pass(): Promise<boolean> {
     if (this.#away && performance.now() < this.#notBeforeMs) return false;

@@ -23,6 +23,8 @@ export class Store {
   /** False while a control plane that shares the store reads an earlier format only. */
   readonly derivesRows: () => boolean;
   #underWay = 0;
+  /** The newest commit that the view did not reach in time. */
+  #missed = 0;
 
   constructor(kv: Kv, view: StoreView, derivesRows: () => boolean = () => true) {
     this.kv = kv;
@@ -47,6 +49,11 @@ export class Store {
     return this.#underWay > 0;
   }
 
+  /** Whether the view follows the store and has every commit that was acknowledged here. */
+  get isCurrent(): boolean {
+    return this.view.isFollowing && this.view.revision >= this.#missed;
+  }
+
   /** Durable when it resolves, and already visible in the view. */
   async commit(transaction: Transaction): Promise<CommitResult> {
     this.#underWay += 1;
@@ -69,7 +76,8 @@ export class Store {
     if (!result.ok || this.view.revision >= result.revision) return result;
     const touchesView =
       commit.puts?.some((put) => isHot(put.key)) || commit.deletes?.some((key) => isHot(key));
-    if (touchesView) await this.view.reached(result.revision);
+    if (touchesView && !(await this.view.reached(result.revision)))
+      this.#missed = Math.max(this.#missed, result.revision);
     return result;
   }
 }

@@ -439,6 +439,11 @@ export class StoreView {
     return this.#revision;
   }
 
+  /** False while the store is listed again, and after its watch was lost. */
+  get isFollowing(): boolean {
+    return this.#isFollowing;
+  }
+
   /** Everything before this revision is here, and it will be as soon as the store publishes it. */
   isNext(revision: number): boolean {
     return this.#isFollowing && revision === this.#revision + 1;

@@ -24,6 +24,7 @@ import type { CommitResult } from '../store/kv.ts';
 import type { NetworkPrefixes } from '../../core/model/mesh.ts';
 import type { Store, TenantStore } from '../store/store.ts';
 import type { Transaction } from '../store/transaction.ts';
+import { type CommitProof, unproven } from './commit-proof.ts';
 import type { StorageQuota } from './storage-quota.ts';
 import type { TenantEraser } from './tenants/erase-tenants.ts';
 import type { SecretAdmission } from './secrets/credential-facts.ts';
@@ -66,6 +67,8 @@ export interface Caller extends Actor {
   readonly idempotency?: { readonly id: string; readonly requestDigest: string };
   /** Absent: it is answered when the use case has returned. */
   readonly answering?: Answering;
+  /** Absent: it is judged by what was newest when it came. */
+  readonly proof?: CommitProof;
 }
 
 /**
@@ -218,9 +221,12 @@ async function attemptAndCommit<O extends Operation>(
     const { answer, transaction } = result;
     const gone = expectTenant(admission, caller, transaction);
     if (gone) return gone;
+    if (caller.proof?.include(transaction) === false) return unproven();
     if (idempotency !== undefined)
       transaction.include(storeAnswer(admission, caller, idempotency, stored, answer).toCommit());
     const growth = admission.storageQuota?.growth(transaction.toCommit()) ?? [];
+    // Room is made by a commit of its own.
+    if (caller.proof && admission.storageQuota?.fits(growth) === false) return unproven();
     const judged = admission.storageQuota?.refusal(growth, caller);
     const crowded = judged instanceof Promise ? await judged : judged;
     if (crowded) return crowded;
@@ -231,10 +237,15 @@ async function attemptAndCommit<O extends Operation>(
     const isLone = !admission.store.isBusy && !admission.secrets.writes.isOpen(caller);
     const { answering } = isLone ? caller : NOBODY;
     if (answering !== undefined) transaction.whenDurable((revision) => send?.(revision));
+    caller.proof?.sent();
     const committing = commitPlanned(tenant, transaction, ended);
     send = answering?.(answer);
     const committed = await committing;
-    if (!committed.ok) continue;
+    if (!committed.ok) {
+      if (caller.proof) return caller.proof.failed();
+      continue;
+    }
+    caller.proof?.stored();
     send?.(committed.revision);
     admission.storageQuota?.committed(growth);
     return { ...answer, revision: committed.revision };

@@ -65,10 +65,14 @@ export class StorageQuota {
     return this.#usage.growth(commit);
   }
 
+  /** By what is known without counting: nearly every write does. */
+  fits(growth: readonly Growth[]): boolean {
+    return growth.every((one) => this.#certainlyFits(one));
+  }
+
   /** History last: room is made for it only when nothing else is in the way. */
   refusal(growth: readonly Growth[], actor: Actor): Promise<Rejection | undefined> | Rejection | undefined {
-    for (const one of growth) if (!this.#certainlyFits(one)) return this.#countedRefusal(growth, actor);
-    return this.#memoryRefusal(growth);
+    return this.fits(growth) ? this.#memoryRefusal(growth) : this.#countedRefusal(growth, actor);
   }
 
   async #countedRefusal(growth: readonly Growth[], actor: Actor): Promise<Rejection | undefined> {
@@ -124,7 +128,6 @@ export class StorageQuota {
     });
   }
 
-  /** By what is known without counting: nearly every write does. */
   #certainlyFits(growth: Growth): boolean {
     const used = this.#usage.known(growth.tenantId, growth.kind);
     if (used === undefined) return false;

@@ -27,7 +27,7 @@ import {
   pageRequest,
   writeOptions,
 } from '../paging.ts';
-import { type ReplyTo, type RequestFor, type Route, serve } from '../route.ts';
+import { provable, type ReplyTo, type RequestFor, type Route, serve } from '../route.ts';
 import { fullReply, guardedReply, writeReply } from '../write-reply.ts';
 
 const asExplanation = exactly<AnswerOf<typeof DEPLOYMENTS.explain>>();
@@ -80,16 +80,18 @@ export function deploymentRoutes(admission: Admission): Route[] {
         (stored) => storedDeploymentView(admission, store, stored),
       );
     }),
-    serve(DEPLOYMENTS.create, async (request) => {
-      const options = writeOptions(request.query);
-      if (isRejection(options)) return options;
-      const { caller, body, answering } = request;
-      return fullReply(
-        request,
-        () => createDeployment(admission, answering ? { ...caller, answering } : caller, body, options),
-        (first) => deploymentRejections(admission, caller, body, { ...options, first }),
-      );
-    }),
+    provable(
+      serve(DEPLOYMENTS.create, async (request) => {
+        const options = writeOptions(request.query);
+        if (isRejection(options)) return options;
+        const { caller, body, answering } = request;
+        return fullReply(
+          request,
+          () => createDeployment(admission, answering ? { ...caller, answering } : caller, body, options),
+          (first) => deploymentRejections(admission, caller, body, { ...options, first }),
+        );
+      }),
+    ),
     serve(DEPLOYMENTS.read, ({ store, params }) => {
       const name = params.name;
       const { stored, field } = findDeployment(store, name);

@@ -14,6 +14,7 @@ import { received } from '../../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../../core/rejections/reject.ts';
 import type { Rejection } from '../../../core/rejections/rejection.ts';
 import { withoutUnknown } from '../../../core/rules/attachment-facts.ts';
+import { refersToRecords } from '../../../core/rules/deployment-facts.ts';
 import { isJudged } from '../../../core/rules/rule.ts';
 import { checkNothingPersists } from '../../../core/rules/secrets/persist-guard.ts';
 import {
@@ -34,9 +35,11 @@ import { claimVolumes } from '../../placement/volume-claims.ts';
 import { volumeWarnings } from '../../placement/volume-residency.ts';
 import type { Stored } from '../../store/collection.ts';
 import { containerDefaultsOf } from '../../store/container-defaults.ts';
+import { tenantKey } from '../../store/keys.ts';
 import { idOf } from '../../store/record-ids.ts';
 import type { Transaction } from '../../store/transaction.ts';
 import { acceptedOf, type Accepted, type Admission, type Attempt, type Caller } from '../admission.ts';
+import { unproven } from '../commit-proof.ts';
 import { guardPlan, planId, planRejection } from '../plan-guard.ts';
 import type { AdmittedDraft } from './deployment-draft.ts';
 import { deploymentFacts, storedRejection, storedWarnings } from './deployment-stored.ts';
@@ -129,9 +132,11 @@ function nextRecord(
 
 /** A name that was used before continues its history: versions are not reused while any of them is kept. */
 function nextVersion(caller: Caller, name: string, previous: DeploymentRecord | undefined): number {
-  const last =
-    previous?.version ?? caller.tenant.get('last-versions', idOf('last-versions', name))?.record.version ?? 0;
-  return last + 1;
+  if (previous !== undefined) return previous.version + 1;
+  const { tenant, proof } = caller;
+  const id = idOf('last-versions', name);
+  proof?.rely(tenantKey(tenant.tenantId, 'last-versions', id));
+  return (tenant.get('last-versions', id)?.record.version ?? 0) + 1;
 }
 
 const EVENT_OF_CHANGE: Readonly<Record<Exclude<ArchiveChange, 'deleted'>, string>> = {
@@ -174,6 +179,8 @@ export async function admitSpec(
   const before = previous?.spec;
   const { tenant } = caller;
   const spec = specOfDraft(draft);
+  // Documents are written before the commit, and of records that it refers to not each is guarded.
+  if (caller.proof && (spec.secrets.length > 0 || refersToRecords(spec))) return unproven();
   // Only what takes long is waited for: each wait lets other requests in between, whose records replace this one's in the caches.
   const asked = isJudged(judged, SECRET_FIELDS) ? knownKeys(admission.secrets, tenant, spec) : undefined;
   const known = asked instanceof Promise ? await asked : asked;
