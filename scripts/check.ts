@@ -1,51 +1,47 @@
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { join } from 'node:path';
-import { ROOT, runTool } from './run.ts';
+import { ROOT } from './run.ts';
+
+interface Verdict {
+  readonly passed: boolean;
+  readonly text: string;
+}
 
 interface Check {
   readonly name: string;
-  readonly run: () => number;
+  readonly command: readonly [tool: string, ...args: readonly string[]];
+  /** Without one, by the status, with all that was printed. */
+  readonly judge?: (status: number, printed: string) => Verdict;
 }
 
 /** The tool reads nothing and exits green when its parser cannot load, so the number of modules is looked at too. */
-function importTable(): number {
-  const result = spawnSync(
-    join(ROOT, 'node_modules/.bin/depcruise'),
-    ['--config', '.dependency-cruiser.cjs', '--output-type', 'json', 'src'],
-    {
-      cwd: ROOT,
-      encoding: 'utf8',
-      maxBuffer: 256 * 2 ** 20,
-    },
-  );
-  if (result.error) throw result.error;
-  const { summary } = JSON.parse(result.stdout) as {
+function importTable(_status: number, printed: string): Verdict {
+  const { summary } = JSON.parse(printed) as {
     summary: { totalCruised: number; violations: { rule: { name: string }; from: string; to: string }[] };
   };
-  for (const { rule, from, to } of summary.violations)
-    process.stdout.write(`  ${rule.name}: ${from} → ${to}\n`);
-  process.stdout.write(`  ${summary.totalCruised} modules, ${summary.violations.length} violations\n`);
-  return summary.totalCruised > 100 && summary.violations.length === 0 ? 0 : 1;
+  const { totalCruised, violations } = summary;
+  const lines = violations.map(({ rule, from, to }) => `  ${rule.name}: ${from} → ${to}\n`);
+  return {
+    passed: totalCruised > 100 && violations.length === 0,
+    text: `${lines.join('')}  ${totalCruised} modules, ${violations.length} violations\n`,
+  };
 }
 
 /** A reader has this repository alone: what a document outside says is written down here, and that is linked. */
-function citations(): number {
-  const { status, stdout, error } = spawnSync(
+const CITATIONS: Check = {
+  name: 'citations of what is not here',
+  command: [
     'git',
-    [
-      'grep',
-      '-nIE',
-      String.raw`§ ?[0-9]|\b([Ss]pec|[Ss]pecification|[Dd]ecisions) [0-9]+\.[0-9]|\b[Ff]aults?(-catalogue)? [ABDEG-Z4]-?[0-9]`,
-      '--',
-      '.',
-      ':!scripts/check.ts',
-    ],
-    { cwd: ROOT, encoding: 'utf8' },
-  );
-  if (error) throw error;
-  process.stdout.write(stdout);
-  return status === 1 ? 0 : 1;
-}
+    'grep',
+    '-nIE',
+    String.raw`§ ?[0-9]|\b([Ss]pec|[Ss]pecification|[Dd]ecisions) [0-9]+\.[0-9]|\b[Ff]aults?(-catalogue)? [ABDEG-Z4]-?[0-9]`,
+    '--',
+    '.',
+    ':!scripts/check.ts',
+  ],
+  judge: (status, text) => ({ passed: status === 1, text }),
+};
 
 interface Unused {
   readonly issues: readonly {
@@ -55,41 +51,82 @@ interface Unused {
 }
 
 /** A rule that is in no list is asked by nobody but its own test, which is green: so it is looked for without the tests. */
-function unlistedRules(): number {
-  const { stdout, error } = spawnSync(
-    join(ROOT, 'node_modules/.bin/knip'),
-    ['--production', '--no-progress', '--include', 'exports', '--reporter', 'json'],
-    { cwd: ROOT, encoding: 'utf8' },
-  );
-  if (error) throw error;
-  const { issues } = JSON.parse(stdout) as Unused;
+function unlistedRules(_status: number, printed: string): Verdict {
+  const { issues } = JSON.parse(printed) as Unused;
   const unlisted = issues.filter(({ file }) => file.startsWith('src/core/rules/'));
-  for (const { file, exports } of unlisted)
-    for (const { name } of exports) process.stdout.write(`  ${name} of ${file} is in no list\n`);
-  return unlisted.length === 0 ? 0 : 1;
+  return {
+    passed: unlisted.length === 0,
+    text: unlisted
+      .flatMap(({ file, exports }) => exports.map(({ name }) => `  ${name} of ${file} is in no list\n`))
+      .join(''),
+  };
 }
 
-const CHECKS: readonly Check[] = [
-  { name: 'format', run: () => runTool('biome', ['format', '.']) },
-  { name: 'lint', run: () => runTool('oxlint', ['--type-aware', '--deny-warnings']) },
-  { name: 'types', run: () => runTool('tsc', ['-p', '.']) },
-  { name: 'types of the dashboard', run: () => runTool('tsc', ['-p', 'src/dashboard']) },
-  { name: 'type assertions', run: () => runTool('node', ['scripts/check-casts.ts']) },
-  { name: 'import table', run: importTable },
-  { name: 'citations of what is not here', run: citations },
-  { name: 'dead exports', run: () => runTool('knip', ['--no-progress']) },
-  { name: 'rules that nobody asks', run: unlistedRules },
-  { name: 'links of the documentation', run: () => runTool('node', ['scripts/build-docs.ts', '--check']) },
-  { name: 'generated docs', run: () => runTool('node', ['scripts/generate-reference.ts', '--check']) },
+/** These take every core that there is. */
+const WIDE: readonly Check[] = [
+  { name: 'format', command: ['biome', 'format', '.'] },
+  { name: 'lint', command: ['oxlint', '--type-aware', '--deny-warnings'] },
+  { name: 'types', command: ['tsc', '-p', '.'] },
+  { name: 'types of the dashboard', command: ['tsc', '-p', 'src/dashboard'] },
 ];
 
-let failed = 0;
-for (const { name, run } of CHECKS) {
-  process.stdout.write(`── ${name}\n`);
-  if (run() !== 0) {
-    failed += 1;
-    process.stdout.write(`── ${name}: FAILED\n`);
+/** These take one, and run beside them. */
+const NARROW: readonly Check[] = [
+  { name: 'type assertions', command: ['node', 'scripts/check-casts.ts'] },
+  {
+    name: 'import table',
+    command: ['depcruise', '--config', '.dependency-cruiser.cjs', '--output-type', 'json', 'src'],
+    judge: importTable,
+  },
+  CITATIONS,
+  { name: 'dead exports', command: ['knip', '--no-progress'] },
+  {
+    name: 'rules that nobody asks',
+    command: ['knip', '--production', '--no-progress', '--include', 'exports', '--reporter', 'json'],
+    judge: unlistedRules,
+  },
+  { name: 'links of the documentation', command: ['node', 'scripts/build-docs.ts', '--check'] },
+  { name: 'generated docs', command: ['node', 'scripts/generate-reference.ts', '--check'] },
+];
+
+/** What a judge reads is what the tool answered; what it complained of is printed beside it. */
+async function carryOut({ command: [tool, ...args], judge }: Check): Promise<Verdict> {
+  const path = `${join(ROOT, 'node_modules/.bin')}:${process.env['PATH'] ?? ''}`;
+  const child = spawn(tool, args, {
+    cwd: ROOT,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, PATH: path },
+  });
+  let answered = '';
+  let printed = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    answered += text;
+    printed += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    printed += text;
+  });
+  // Rejects when the tool cannot be started.
+  const [code] = (await once(child, 'close')) as [number | null];
+  const status = code ?? 1;
+  try {
+    return judge?.(status, answered) ?? { passed: status === 0, text: printed };
+  } catch (error) {
+    return { passed: false, text: `${printed}${String(error)}\n` };
   }
 }
-process.stdout.write(failed === 0 ? 'all checks passed\n' : `${failed} of ${CHECKS.length} checks failed\n`);
+
+let failed = 0;
+
+async function oneAfterAnother(checks: readonly Check[]): Promise<void> {
+  for (const check of checks) {
+    const { passed, text } = await carryOut(check);
+    process.stdout.write(`── ${check.name}${passed ? '' : ': FAILED'}\n${text}`);
+    if (!passed) failed += 1;
+  }
+}
+
+await Promise.all([WIDE, NARROW].map(oneAfterAnother));
+const count = WIDE.length + NARROW.length;
+process.stdout.write(failed === 0 ? 'all checks passed\n' : `${failed} of ${count} checks failed\n`);
 process.exit(failed === 0 ? 0 : 1);
