@@ -1,3 +1,5 @@
+// First: its questions are under way while the rest of the application runs.
+import './begin.ts';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { CSPProvider } from '@base-ui/react/csp-provider';

@@ -3,6 +3,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import type { Permission } from '../../core/model/permission.ts';
 import { type Client, RejectionError } from '../../sdk/index.ts';
 import { apiOf } from '../lib/api.ts';
+import { forgetBegun, TENANT_KEY } from '../lib/begun.ts';
 import { forgetDrafts, sessionBegun, sessionEnded } from '../lib/kept-drafts.ts';
 import type { SessionView, TenantSummary } from '../lib/records.ts';
 import { SignIn } from '../features/session/sign-in.tsx';
@@ -32,16 +33,15 @@ export function useApi(): Client {
   return api;
 }
 
-/** Which tenant a platform administrator chose last; a preference, not a credential. */
-const TENANT_KEY = 'berth.tenant';
-
 /** Tabs share one session: signing out in one of them is told to the others. */
 const TABS = new BroadcastChannel('berth.signed-out');
 
 /** The caller for the chosen tenant; when that is gone or not theirs any more, for their own. */
 async function whoAmI(tenant: string | undefined, signal: AbortSignal): Promise<SessionView | null> {
   try {
-    return await apiOf(tenant === undefined ? {} : { tenant }).call('GET /api/v1/session', { signal });
+    return await apiOf(tenant === undefined ? {} : { tenant, chosen: tenant }).call('GET /api/v1/session', {
+      signal,
+    });
   } catch (error) {
     if (!(error instanceof RejectionError)) throw error;
     if (error.status === 401) return null;
@@ -63,6 +63,7 @@ export function SessionProvider({ children }: { readonly children: ReactNode }) 
   const view = data ?? undefined;
 
   const close = useCallback(() => {
+    forgetBegun();
     queries.setQueriesData({ queryKey: ['session'] }, null);
     queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'session' });
   }, [queries]);
@@ -86,10 +87,11 @@ export function SessionProvider({ children }: { readonly children: ReactNode }) 
         ? undefined
         : apiOf({
             tenant: view.tenant.id,
+            chosen,
             onSignedOut,
             ...(view.csrfToken === undefined ? {} : { csrfToken: view.csrfToken }),
           }),
-    [view, onSignedOut],
+    [view, chosen, onSignedOut],
   );
 
   const session = useMemo<Session | undefined>(

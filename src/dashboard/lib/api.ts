@@ -1,8 +1,11 @@
 import { type Client, connect } from '../../sdk/index.ts';
+import { takeBegun } from './begun.ts';
 
 export interface ApiSettings {
   /** The tenant acted for, unless a call names another. */
   readonly tenant?: string;
+  /** The tenant as it was chosen when the page was opened: what was begun for it is taken. */
+  readonly chosen?: string | undefined;
   /** Of a user who signs in; else the session cookie authenticates. */
   readonly token?: string;
   /** Of the session; sent with every write. */
@@ -15,7 +18,7 @@ export interface ApiSettings {
 const PAGE_SIZE = 1000;
 
 /** The control plane that served this page, as the caller whose cookie the browser holds. */
-export function apiOf({ tenant, token, csrfToken, onSignedOut }: ApiSettings = {}): Client {
+export function apiOf({ tenant, chosen, token, csrfToken, onSignedOut }: ApiSettings = {}): Client {
   return connect({
     url: '',
     tenant,
@@ -23,12 +26,15 @@ export function apiOf({ tenant, token, csrfToken, onSignedOut }: ApiSettings = {
     pageSize: PAGE_SIZE,
     fetch: async (url, { headers, ...init }) => {
       const isWrite = init.method !== 'GET' && csrfToken !== undefined;
-      const answer = await fetch(url, {
-        ...init,
-        headers: { ...headers, ...(isWrite ? { 'x-csrf-token': csrfToken } : {}) },
-        credentials: 'same-origin',
-        cache: 'no-store',
-      });
+      const isOwn = init.method === 'GET' && token === undefined;
+      const answer =
+        (isOwn ? await takeBegun(url, chosen, init.signal) : undefined) ??
+        (await fetch(url, {
+          ...init,
+          headers: { ...headers, ...(isWrite ? { 'x-csrf-token': csrfToken } : {}) },
+          credentials: 'same-origin',
+          cache: 'no-store',
+        }));
       if (answer.status === 401) onSignedOut?.();
       return answer;
     },

@@ -1,9 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useApi, useSession } from '../../app/session.tsx';
+import { FIRST_ROWS, hasBegunDeployments } from '../../lib/begun.ts';
 import type { Failure, InstanceDetail } from '../../lib/records.ts';
-
-/** More than a screen shows; soon there. */
-const FIRST_ROWS = 100;
 
 /** All deployments of the tenant; the first of them are shown while the rest is read. */
 export function useDeployments() {
@@ -15,10 +13,12 @@ export function useDeployments() {
     queryKey,
     queryFn: async ({ signal }) => {
       const isFirst = queries.getQueryData(queryKey) === undefined;
+      // Of what changed before the stream of events was open nobody would tell.
+      const isWhole = !hasBegunDeployments();
       const first = isFirst
         ? await api.call('GET /api/v1/deployments', { query: { limit: FIRST_ROWS }, signal })
         : [];
-      if (isFirst && first.length < FIRST_ROWS) return first;
+      if (isFirst && isWhole && first.length < FIRST_ROWS) return first;
       if (isFirst) queries.setQueryData(queryKey, first);
       return api.list('GET /api/v1/deployments', { signal });
     },
