@@ -9,6 +9,7 @@ import { DatabaseSync } from 'node:sqlite';
 import type { Worker } from 'node:worker_threads';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { KvUnavailableError } from '../../src/server/store/kv.ts';
+import { metaRow, readMeta, replaceMeta } from '../../src/server/store/sqlite/schema.ts';
 import { beginSqliteKv, openSqliteKv, type SqliteKv } from '../../src/server/store/sqlite/sqlite-kv.ts';
 import { inTier } from '../support/fault-tier.ts';
 
@@ -198,7 +199,7 @@ describe('group commit', () => {
           queueMicrotask(() => heard.push('turn over'));
           // Other connections see what is on disk alone.
           const other = new DatabaseSync(join(dir, 'berth.db'), { readOnly: true });
-          heard.push(`head ${Number(other.prepare('SELECT head FROM meta').get()?.['head'])}`);
+          heard.push(`head ${Number(other.prepare('SELECT head FROM head').get()?.['head'])}`);
           other.close();
         },
       });
@@ -267,6 +268,73 @@ describe('files', () => {
     const head = await store.head();
     expect((await store.range('', { revision: head - 2 })).entries).toHaveLength(1);
     await reopen();
+  });
+});
+
+describe('history', () => {
+  it('is told and read as it happened, however often keys were overwritten since', async () => {
+    const store = await open();
+    const written: { key: string; value?: string }[][] = [[]];
+    const commits: Promise<unknown>[] = [];
+    // Some keys change in every slice that is read at once, some long after it, some never again.
+    for (let at = 0; at < 900; at += 1) {
+      const keys = new Set([`often/${at % 3}`, `rare/${(at * at) % 400}`, `once/${at}`]);
+      const puts = [...keys]
+        .filter((_, i) => (at + i) % 5 !== 0)
+        .map((key) => ({ key, value: `${key} ${at}` }));
+      const deletes = [...keys].filter((key) => !puts.some((other) => other.key === key));
+      written.push([...puts, ...deletes.map((key) => ({ key }))]);
+      commits.push(store.commit({ puts, deletes }));
+    }
+    await Promise.all(commits);
+    const at: Map<string, string>[] = [new Map()];
+    const told: string[][] = [[]];
+    for (const [revision, changes] of written.entries()) {
+      if (revision === 0) continue;
+      const [state, lines] = [new Map(at[revision - 1]), [] as string[]];
+      for (const { key, value } of changes) {
+        if (value !== undefined || state.has(key)) lines.push(`${key}=${value ?? ''}`);
+        if (value === undefined) state.delete(key);
+        else state.set(key, value);
+      }
+      at.push(state);
+      told.push(lines);
+    }
+    for (const after of [0, 1, 255, 256, 257, 640, 899]) {
+      const seen: string[][] = [];
+      const watch = store.watch('', after, {
+        onBatch: ({ changes }) => seen.push(changes.map(({ key, entry }) => `${key}=${entry?.value ?? ''}`)),
+        onLost: (reason) => expect.unreachable(reason),
+      });
+      await vi.waitFor(() => expect(seen.length).toBe(told.length - 1 - after), 5000);
+      watch.close();
+      expect(seen).toEqual(told.slice(after + 1));
+      const { entries } = await store.range('', { revision: after });
+      expect(new Map(entries.map(({ key, value }) => [key, value]))).toEqual(at[after]);
+    }
+  });
+
+  it.each([
+    ['names another key', "UPDATE history SET key = 'c' WHERE key = 'b'"],
+    [
+      'is of another revision',
+      'UPDATE history SET seq = seq + 1048576 WHERE seq = (SELECT max(seq) FROM history)',
+    ],
+    ['says that a key was deleted', "UPDATE history SET create_rev = 0 WHERE key = 'b'"],
+    ['replaced another value', "UPDATE history SET prev_value = 'x' WHERE prev_value IS NOT NULL"],
+    [
+      'replaced nothing',
+      'UPDATE history SET (prev_value, prev_create_rev, prev_mod_rev, prev_sum) = (NULL, NULL, NULL, NULL)',
+    ],
+    ['is missing', "DELETE FROM history WHERE key = 'b'"],
+  ])('that is damaged is found: a change %s', async (_name, sql) => {
+    const store = await open();
+    for (const [key, value] of ['a1', 'b1', 'a2'].entries()) await put(store, value.charAt(0), `${key}`);
+    await store.close();
+    const db = new DatabaseSync(join(dir, 'berth.db'));
+    expect(db.prepare(sql).run().changes).toBeGreaterThan(0);
+    db.close();
+    expect((await failureOf(open())).message).toContain('restore a backup');
   });
 });
 
@@ -492,15 +560,18 @@ describe('damage', () => {
       await store.close();
       // As a disk leaves it that took the page of the newest revision and lost the others.
       alter(
-        `UPDATE current SET (value, mod_rev, sum) = (SELECT prev_value, prev_mod_rev, prev_sum FROM log ORDER BY seq DESC LIMIT 1) WHERE key = '${hot(1)}'`,
+        `UPDATE current SET (value, mod_rev, sum) = (SELECT prev_value, prev_mod_rev, prev_sum FROM history ORDER BY seq DESC LIMIT 1) WHERE key = '${hot(1)}'`,
       );
-      alter('DELETE FROM log WHERE rev = (SELECT max(rev) FROM log)');
+      alter('DELETE FROM history WHERE seq = (SELECT max(seq) FROM history)');
       expect((await failureOf((await begin()).live)).message).toContain('restore a backup');
     });
 
     it('is proved as a whole where the seal is not to be had', async () => {
       await fillLarge();
-      alter('UPDATE hot_seal SET count = count + 1');
+      const db = new DatabaseSync(database());
+      const meta = readMeta(db);
+      db.prepare(replaceMeta).run(...metaRow({ ...meta, hotCount: meta.hotCount + 1 }));
+      db.close();
       const store = await begin();
       await Promise.all([store.live, store.verify()]);
       await put(store, hot(live + 1), 'x');

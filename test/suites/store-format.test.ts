@@ -113,12 +113,12 @@ describe('a control plane', () => {
     const row = Object.values(db.prepare('SELECT * FROM meta').get() ?? {})
       .slice(1, -1)
       .map(Number);
-    row[0] = 2;
-    db.prepare('UPDATE meta SET format = 2, sum = ?').run(crc32(row.join()));
+    row[0] = 3;
+    db.prepare('UPDATE meta SET format = 3, sum = ?').run(crc32(row.join()));
     db.close();
     const { status, err } = started(place);
     expect(err).toMatch(
-      /store_format_newer: the store file .*berth\.db has layout 2, and this release reads layout 1/,
+      /store_format_newer: the store file .*berth\.db has layout 3, and this release reads layout 2/,
     );
     expect(status).toBe(STATUS.newerFormat);
   });

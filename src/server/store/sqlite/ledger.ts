@@ -1,28 +1,33 @@
 import type { DatabaseSync } from 'node:sqlite';
+import { crc32 } from 'node:zlib';
 import { isErased, isHot } from '../keys.ts';
 import { DamageError } from './fault.ts';
-import { addTo, type HotSeal, hotSealWriter } from './hot-seal.ts';
 import { createLeases, type Leases } from './leases.ts';
 import { answers, type WriterOperation, type FlatList } from './protocol.ts';
 import { cellsOf, prepareRows } from './rows.ts';
 import {
+  changeSum,
   decodeMeta,
   decodeRow,
-  deletionSum,
-  logMix,
+  firstAfter,
+  keySum,
   type Meta,
   metaRow,
+  mostChanges,
+  placeOfSeq,
   replaceMeta,
+  revisionOfSeq,
   type Row,
-  rowSum,
   selectMeta,
+  seqOf,
 } from './schema.ts';
+import type { HotSeal } from './verify.ts';
 
-interface OldRow {
-  readonly seq: number;
-  readonly rev: number;
+interface OldChange {
+  readonly revision: number;
+  /** Within the revision. */
+  readonly place: number;
   readonly sum: number;
-  readonly prevSum: number | null;
   readonly bytes: number;
 }
 
@@ -85,21 +90,20 @@ export function createLedger(db: DatabaseSync): Ledger {
     insert: db.prepare('INSERT INTO current VALUES (?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING'),
     update: db.prepare('UPDATE current SET value = ?, mod_rev = ?, sum = ? WHERE key = ?'),
     remove: db.prepare('DELETE FROM current WHERE key = ?'),
-    log: db.prepare('INSERT INTO log VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)'),
+    log: db.prepare(`INSERT INTO history VALUES (${seqOf('?', '?')}, ?, ?, ?, ?, ?, ?, ?)`),
     oldest: prepareRows(
       db,
-      `SELECT seq, rev, sum, prev_sum, coalesce(octet_length(value), 0) + coalesce(octet_length(prev_value), 0)
-      FROM log WHERE rev <= ? ORDER BY rev, seq LIMIT ?`,
+      `SELECT ${revisionOfSeq}, ${placeOfSeq}, sum, octet_length(key) + coalesce(octet_length(prev_value), 0)
+      FROM history WHERE seq < ${firstAfter('?')} ORDER BY seq LIMIT ?`,
     ),
-    sweep: db.prepare('DELETE FROM log WHERE seq <= ?'),
+    sweep: db.prepare(`DELETE FROM history WHERE seq <= ${seqOf('?', '?')}`),
   };
-  const hotSeal = hotSealWriter(db);
   const leases = createLeases(db);
   let committed = decodeMeta(statements.meta.get());
   let meta = { ...committed };
-  let committedHot: HotSeal = { count: 0, mix: 0 };
-  let hot = { ...committedHot };
   let changed = false;
+  /** Changes that the newest revision has so far. */
+  let place = 0;
   /** Rows at or below the floor may be left from before. */
   let backlog = true;
   /** A process before this one may have ended in the middle of it. */
@@ -111,38 +115,49 @@ export function createLedger(db: DatabaseSync): Ledger {
     return found && decodeRow(found);
   }
 
-  function log(
-    key: string,
-    value: string | null,
-    createRev: number,
-    sum: number,
-    before: Row | undefined,
-  ): void {
+  function begin(): void {
+    meta.head++;
+    place = 0;
+    changed = true;
+  }
+
+  /** `written`: the sum of the key and its revisions, without the value. */
+  function log(key: string, createRev: number, written: number, before: Row | undefined): void {
+    if (place === mostChanges) throw new RangeError(`a revision has more than ${mostChanges} changes`);
     const prev = before ?? NONE;
+    const sum = changeSum(written, prev.sum);
     statements.log.run(
       meta.head,
+      place++,
       key,
-      value,
       createRev,
       sum,
-      prev.value,
       prev.createRevision,
       prev.modRevision,
       prev.sum,
+      prev.value,
     );
     meta.logCount++;
-    meta.logBytes += byteLength(value) + byteLength(prev.value);
-    meta.logMix = (meta.logMix ^ logMix(sum, prev.sum)) >>> 0;
+    meta.logBytes += byteLength(key) + byteLength(prev.value);
+    meta.logMix = (meta.logMix ^ sum) >>> 0;
+  }
+
+  /** What a row with one sum becomes in the seals: one with another; 0: none. */
+  function reseal(key: string, before: number, after: number, rows: 1 | 0 | -1): void {
+    meta.currentCount += rows;
+    meta.currentMix = (meta.currentMix ^ before ^ after) >>> 0;
+    if (!isHot(key)) return;
+    meta.hotCount += rows;
+    meta.hotMix = (meta.hotMix ^ before ^ after) >>> 0;
   }
 
   /** False: the key is there already, and was left as it is. */
   function insert(key: string, value: string): boolean {
-    const sum = rowSum(key, value, meta.head, meta.head);
+    const written = keySum(key, meta.head, meta.head);
+    const sum = crc32(value, written);
     if (statements.insert.run(key, value, meta.head, meta.head, sum).changes === 0) return false;
-    meta.currentCount++;
-    meta.currentMix = (meta.currentMix ^ sum) >>> 0;
-    if (isHot(key)) addTo(hot, sum, 1);
-    log(key, value, meta.head, sum, undefined);
+    reseal(key, 0, sum, 1);
+    log(key, meta.head, written, undefined);
     return true;
   }
 
@@ -155,11 +170,11 @@ export function createLedger(db: DatabaseSync): Ledger {
 
   function update(key: string, value: string, before: Row): number {
     const createRev = before.createRevision;
-    const sum = rowSum(key, value, createRev, meta.head);
+    const written = keySum(key, createRev, meta.head);
+    const sum = crc32(value, written);
     statements.update.run(value, meta.head, sum, key);
-    meta.currentMix = (meta.currentMix ^ before.sum ^ sum) >>> 0;
-    if (isHot(key)) hot.mix = (hot.mix ^ before.sum ^ sum) >>> 0;
-    log(key, value, createRev, sum, before);
+    reseal(key, before.sum, sum, 0);
+    log(key, createRev, written, before);
     if (isErased(key, 'replaced')) erase();
     return createRev;
   }
@@ -175,10 +190,8 @@ export function createLedger(db: DatabaseSync): Ledger {
 
   function remove(key: string, before: Row): void {
     statements.remove.run(key);
-    meta.currentCount--;
-    meta.currentMix = (meta.currentMix ^ before.sum) >>> 0;
-    if (isHot(key)) addTo(hot, before.sum, -1);
-    log(key, null, 0, deletionSum(key, meta.head), before);
+    reseal(key, before.sum, 0, -1);
+    log(key, 0, keySum(key, 0, meta.head), before);
     if (isErased(key, 'deleted')) erase();
   }
 
@@ -203,10 +216,7 @@ export function createLedger(db: DatabaseSync): Ledger {
     }
     const before = (key: string): Row | undefined => (rows.has(key) ? rows.get(key) : row(key));
     const removals = deletes.map((key) => before(key));
-    if (puts.length > 0 || removals.some((found) => found !== undefined)) {
-      meta.head++;
-      changed = true;
-    }
+    if (puts.length > 0 || removals.some((found) => found !== undefined)) begin();
     into.push(answers.applied, meta.head);
     for (const { key, value, lease } of puts) {
       into.push(put(key, value, rows.get(key)));
@@ -224,7 +234,7 @@ export function createLedger(db: DatabaseSync): Ledger {
   function endLease(id: number, into: FlatList): void {
     changed = true;
     const keys = leases.end(id);
-    if (keys.length > 0) meta.head++;
+    if (keys.length > 0) begin();
     for (const key of keys) {
       const before = row(key);
       if (before === undefined) throw new DamageError(`leased key ${key} is missing`);
@@ -294,16 +304,16 @@ export function createLedger(db: DatabaseSync): Ledger {
       const tooLarge = meta.logBytes > keep.bytes;
       const target = Math.max(meta.floor, meta.head - keep.revisions);
       if (!backlog && !tooLarge && target - meta.floor < sweepFromRevisions) return false;
-      const oldest = statements.oldest.all(tooLarge ? meta.head : target, rows).map(decodeOldRow);
+      const oldest = statements.oldest.all(tooLarge ? meta.head : target, rows).map(decodeOldChange);
       const swept = tooLarge ? oldest.slice(0, 1 + countAbove(oldest, meta.logBytes - keep.bytes)) : oldest;
       const last = swept.at(-1);
       backlog = swept.length === rows;
       if (last === undefined) return false;
-      statements.sweep.run(last.seq);
-      meta.floor = Math.max(target, last.rev);
+      statements.sweep.run(last.revision, last.place);
+      meta.floor = Math.max(target, last.revision);
       meta.logCount -= swept.length;
-      for (const { sum, prevSum, bytes } of swept) {
-        meta.logMix = (meta.logMix ^ logMix(sum, prevSum)) >>> 0;
+      for (const { sum, bytes } of swept) {
+        meta.logMix = (meta.logMix ^ sum) >>> 0;
         meta.logBytes -= bytes;
       }
       changed = true;
@@ -324,26 +334,20 @@ export function createLedger(db: DatabaseSync): Ledger {
       changed = true;
     },
 
-    proved(found) {
-      committedHot = { ...found };
-      hot = { ...found };
+    proved({ count, mix }) {
+      committed = { ...committed, hotCount: count, hotMix: mix };
+      meta = { ...committed };
     },
 
     seal() {
-      if (!changed) return;
-      statements.seal.run(...metaRow(meta));
-      if (rowsOf(meta) >= wholeBelowRows) hotSeal.write(meta.head, hot);
+      if (changed) statements.seal.run(...metaRow(meta));
     },
 
     settle(isCommitted) {
       changed = false;
-      hotSeal.settle(isCommitted);
-      if (isCommitted) {
-        committed = { ...meta };
-        committedHot = { ...hot };
-      } else {
+      if (isCommitted) committed = { ...meta };
+      else {
         meta = { ...committed };
-        hot = { ...committedHot };
         backlog = true;
         leases.load();
       }
@@ -354,15 +358,9 @@ export function createLedger(db: DatabaseSync): Ledger {
 /** Of a key that was not there. */
 const NONE = { value: null, createRevision: null, modRevision: null, sum: null };
 
-function decodeOldRow(row: object): OldRow {
-  const [seq, rev, sum, prevSum, bytes] = cellsOf(row);
-  return {
-    seq: Number(seq),
-    rev: Number(rev),
-    sum: Number(sum),
-    prevSum: prevSum === null ? null : Number(prevSum),
-    bytes: Number(bytes),
-  };
+function decodeOldChange(row: object): OldChange {
+  const [revision, place, sum, bytes] = cellsOf(row);
+  return { revision: Number(revision), place: Number(place), sum: Number(sum), bytes: Number(bytes) };
 }
 
 function byteLength(text: string | null): number {
@@ -370,7 +368,7 @@ function byteLength(text: string | null): number {
 }
 
 /** How many of the oldest rows it takes to give back `excessBytes`, less one. */
-function countAbove(rows: readonly OldRow[], excessBytes: number): number {
+function countAbove(rows: readonly OldChange[], excessBytes: number): number {
   let freed = 0;
   const last = rows.findIndex(({ bytes }) => (freed += bytes) >= excessBytes);
   return last === -1 ? rows.length : last;

@@ -1,5 +1,6 @@
 import { closeSync, fsyncSync, openSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
+import { isHot } from '../keys.ts';
 import type { KvEntry } from '../kv.ts';
 import { makeDirectory, makePrivateFile, storeFiles } from './files.ts';
 import { emptyMeta, makeTables, metaRow, replaceMeta, rowSum } from './schema.ts';
@@ -32,6 +33,9 @@ export async function loadSqlite(
         insert.run(key, value, createRevision, modRevision, sum);
         meta.currentCount += 1;
         meta.currentMix = (meta.currentMix ^ sum) >>> 0;
+        if (!isHot(key)) continue;
+        meta.hotCount += 1;
+        meta.hotMix = (meta.hotMix ^ sum) >>> 0;
       }
     }
     db.prepare(replaceMeta).run(...metaRow(meta));

@@ -1,18 +1,12 @@
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { compareKeys, prefixEnd } from '../key-order.ts';
-import {
-  type KvChange,
-  type KvChangeBatch,
-  KvCompactedError,
-  type KvEntry,
-  type RangeOptions,
-  type RangeResult,
-} from '../kv.ts';
+import { KvCompactedError, type KvEntry, type RangeOptions, type RangeResult } from '../kv.ts';
 import { cutAtBytes } from '../pages.ts';
 import type { HistorySlice } from '../watchers.ts';
+import { changeReader } from './changes.ts';
 import { DamageError } from './fault.ts';
 import { cellsOf, prepareRows } from './rows.ts';
-import { decodeMeta, decodeRow, deletionSum, type Meta, prepareReader, selectMeta } from './schema.ts';
+import { decodeEntry, decodeMeta, firstAfter, type Meta, prepareReader, selectMeta } from './schema.ts';
 
 /** Reads on the calling thread, from a connection of its own that sees every committed transaction. */
 export interface Reader {
@@ -30,8 +24,8 @@ const past = `
   ${now} AND mod_rev <= :revision
   UNION ALL
   SELECT key, prev_value, prev_create_rev, prev_mod_rev, prev_sum FROM (
-    SELECT key, min(rev), prev_value, prev_create_rev, prev_mod_rev, prev_sum
-    FROM log WHERE rev > :revision AND key >= :from AND key < :to GROUP BY key
+    SELECT key, min(seq), prev_value, prev_create_rev, prev_mod_rev, prev_sum
+    FROM history WHERE seq >= ${firstAfter(':revision')} AND key >= :from AND key < :to GROUP BY key
   ) WHERE prev_mod_rev IS NOT NULL`;
 
 export function openReader(database: string): Reader {
@@ -55,10 +49,8 @@ export function openReader(database: string): Reader {
     size: prepare(
       'SELECT count(*), coalesce(sum(octet_length(value)), 0) FROM current WHERE key >= :from AND key < :to',
     ),
-    history: prepare(
-      'SELECT rev, key, value, create_rev, sum FROM log WHERE rev > ? AND rev <= ? ORDER BY seq',
-    ),
   };
+  const readChanges = changeReader(db);
   const readMeta = (): Meta => decodeMeta(statements.meta.get());
 
   function snapshot<T>(read: (meta: Meta) => T): T {
@@ -92,8 +84,8 @@ export function openReader(database: string): Reader {
             ? [statements.now[order], limits]
             : [statements.past[order], { ...limits, ':revision': revision }];
         if (options.bytes !== undefined)
-          return { ...cutAtBytes(decoded(statement.iterate(parameters)), options.bytes), revision };
-        return { entries: statement.all(parameters).map(decodeEntry), revision };
+          return { ...cutAtBytes(decoded(statement.iterate(parameters), revision), options.bytes), revision };
+        return { entries: [...decoded(statement.all(parameters), revision)], revision };
       });
     },
 
@@ -106,8 +98,7 @@ export function openReader(database: string): Reader {
       return snapshot(({ head, floor }) => {
         if (afterRevision < floor) return { compacted: true, floor };
         const upTo = Math.min(head, afterRevision + maxRevisions);
-        const changes = statements.history.all(afterRevision, upTo).map(decodeChange);
-        return { compacted: false, batches: toBatches(changes), upTo, more: upTo < head };
+        return { compacted: false, batches: readChanges(afterRevision, upTo), upTo, more: upTo < head };
       });
     },
 
@@ -117,8 +108,14 @@ export function openReader(database: string): Reader {
   };
 }
 
-function* decoded(rows: Iterable<object>): Generator<KvEntry> {
-  for (const row of rows) yield decodeEntry(row);
+function* decoded(rows: Iterable<object>, revision: number): Generator<KvEntry> {
+  for (const row of rows) {
+    const entry = decodeEntry(row);
+    // The change that replaced what was there before is missing.
+    if (entry.modRevision > revision)
+      throw new DamageError(`the history of key ${entry.key} after revision ${revision} has a gap`);
+    yield entry;
+  }
 }
 
 function keyBounds(prefix: string, { after, reverse = false }: RangeOptions): Record<string, SQLInputValue> {
@@ -129,29 +126,4 @@ function keyBounds(prefix: string, { after, reverse = false }: RangeOptions): Re
   if (after !== undefined && !reverse && compareKeys(after, from) >= 0) from = `${after}\0`;
   // A blob ranks after every text.
   return { ':from': from, ':to': to ?? new Uint8Array() };
-}
-
-function decodeEntry(row: object): KvEntry {
-  const { key, value, createRevision, modRevision } = decodeRow(row);
-  return { key, value, createRevision, modRevision };
-}
-
-function decodeChange(row: object): KvChange {
-  const [revision, key, value, createRevision, sum] = cellsOf(row);
-  if (typeof revision === 'number' && typeof key === 'string') {
-    if (typeof value === 'string')
-      return { key, revision, entry: decodeEntry([key, value, createRevision, revision, sum]) };
-    if (value === null && deletionSum(key, revision) === sum) return { key, revision };
-  }
-  throw new DamageError(`revision ${String(revision)} of key ${String(key)} fails its checksum`);
-}
-
-function toBatches(changes: readonly KvChange[]): KvChangeBatch[] {
-  const batches: { revision: number; changes: KvChange[] }[] = [];
-  for (const change of changes) {
-    const last = batches.at(-1);
-    if (last?.revision === change.revision) last.changes.push(change);
-    else batches.push({ revision: change.revision, changes: [change] });
-  }
-  return batches;
 }

@@ -4,7 +4,7 @@ import { type KvEntry, KvUnavailableError } from '../kv.ts';
 import { DamageError, describeFault } from './fault.ts';
 import { storeFiles } from './files.ts';
 import { prepareRows } from './rows.ts';
-import { decodeMeta, decodeRow, prepareReader, selectMeta } from './schema.ts';
+import { decodeRow, prepareReader, readMeta } from './schema.ts';
 
 const PAGE_BYTES = 1024 * 1024;
 
@@ -28,7 +28,7 @@ export function openSqliteSnapshot(dir: string): SqliteSnapshot {
     db = new DatabaseSync(database, { readOnly: true, timeout: 5000 });
     prepareReader(db);
     db.exec('BEGIN');
-    const meta = decodeMeta(prepareRows(db, selectMeta).get());
+    const meta = readMeta(db);
     const rows = prepareRows(db, 'SELECT key, value, create_rev, mod_rev, sum FROM current ORDER BY key');
     const opened = db;
     return {

@@ -7,6 +7,7 @@ import { lockDirectory } from './directory-lock.ts';
 import { DamageError, describeFault } from './fault.ts';
 import { bytesOf, makeDirectory, makePrivateFile, type StoreFiles, storeFiles } from './files.ts';
 import { openReader, type Reader } from './reader.ts';
+import { mostChanges } from './schema.ts';
 import { tablePages } from './table-scan.ts';
 import { startWriter } from './writer-link.ts';
 
@@ -149,6 +150,8 @@ export async function beginSqliteKv(options: SqliteKvOptions): Promise<SqliteKv>
     commit(commit) {
       try {
         checkCommit(commit);
+        if ((commit.puts?.length ?? 0) + (commit.deletes?.length ?? 0) > mostChanges)
+          throw new RangeError(`a commit has more than ${mostChanges} changes`);
         if (damage !== undefined) throw new KvUnavailableError(damage, true);
         return writer.commit(commit);
       } catch (error) {

@@ -3,13 +3,18 @@ import { crc32 } from 'node:zlib';
 import { compareKeys } from '../key-order.ts';
 import { isHot, HOT_PREFIX } from '../keys.ts';
 import { DamageError } from './fault.ts';
-import { addTo, type HotSeal } from './hot-seal.ts';
 import { cellsOf, prepareRows } from './rows.ts';
-import { decodeRow, deletionSum, logMix, type Meta, rowSum } from './schema.ts';
+import { changeSum, decodeRow, keySum, type Meta, placeOfSeq, revisionOfSeq } from './schema.ts';
 import { keysUnder, rowBlocks } from './table-scan.ts';
 
 /** So many rows are read before a verification in steps lets others have their turn. */
 const stepRows = 256;
+
+/** Number and mix of all hot rows. */
+export interface HotSeal {
+  readonly count: number;
+  readonly mix: number;
+}
 
 /**
  * Reads every row once: each fits its checksum, the indices name them in order (so a lookup finds them), and together
@@ -72,7 +77,10 @@ function* verifyCurrent(db: DatabaseSync, meta: Meta): Generator<undefined, HotS
     count++;
     mix = (mix ^ sum) >>> 0;
     keyMix ^= crc32(key);
-    if (isHot(key)) addTo(hot, sum, 1);
+    if (isHot(key)) {
+      hot.count++;
+      hot.mix = (hot.mix ^ sum) >>> 0;
+    }
     if (count % stepRows === 0) yield;
   }
   if (count !== meta.currentCount || mix !== meta.currentMix) {
@@ -94,44 +102,37 @@ function* verifyCurrent(db: DatabaseSync, meta: Meta): Generator<undefined, HotS
 function* verifyLog(db: DatabaseSync, meta: Meta): Generator<undefined, void> {
   let count = 0;
   let mix = 0;
-  let revMix = 0;
+  let [last, lastPlace] = [0, 0];
   for (const row of rows(
     db,
-    `SELECT rev, key, value, create_rev, sum, prev_value, prev_create_rev, prev_mod_rev, prev_sum
-      FROM log NOT INDEXED ORDER BY seq`,
+    `SELECT ${revisionOfSeq}, ${placeOfSeq}, key, create_rev, sum, prev_value, prev_create_rev, prev_mod_rev, prev_sum
+      FROM history ORDER BY seq`,
   )) {
-    const { rev, added } = decodeLogged(row);
+    const [revision = 0, place = 0, ...change] = cellsOf(row);
+    if (Number(revision) < last || (revision === last && Number(place) <= lastPlace))
+      throw new DamageError(`revision ${String(revision)} is out of order`);
+    [last, lastPlace] = [Number(revision), Number(place)];
     count++;
-    mix = (mix ^ added) >>> 0;
-    revMix ^= rev;
+    mix = (mix ^ decodeChange(last, change)) >>> 0;
     if (count % stepRows === 0) yield;
   }
   if (count !== meta.logCount || mix !== meta.logMix) {
     throw new DamageError(`${meta.logCount} changes were logged, ${count} are found, or others`);
   }
-  let last = 0;
-  for (const row of rows(db, 'SELECT rev FROM log ORDER BY rev')) {
-    const rev = Number(cellsOf(row)[0]);
-    if (rev < last) throw new DamageError(`revision ${rev} is out of order`);
-    last = rev;
-    count--;
-    revMix ^= rev;
-    if (count % stepRows === 0) yield;
-  }
-  if (count !== 0 || revMix !== 0) throw new DamageError('the index of revisions does not fit the log');
 }
 
-/** The revision of a change, and what it adds to the mix. */
-function decodeLogged(row: object): { readonly rev: number; readonly added: number } {
-  const [rev, key, value, createRev, sum, prevValue, prevCreateRev, prevModRev, prevSum] = cellsOf(row);
-  const isSound =
-    typeof rev === 'number' &&
-    typeof key === 'string' &&
-    sum === (value === null ? deletionSum(key, rev) : rowSum(key, String(value), Number(createRev), rev)) &&
-    prevSum ===
-      (prevValue === null ? null : rowSum(key, String(prevValue), Number(prevCreateRev), Number(prevModRev)));
-  if (!isSound) throw new DamageError(`revision ${String(rev)} of key ${String(key)} fails its checksum`);
-  return { rev, added: logMix(sum, prevSum) };
+/** Its checksum, when it is right. */
+function decodeChange(revision: number, cells: readonly unknown[]): number {
+  const [key, createRevision, sum, ...prev] = cells;
+  const [prevValue, prevCreateRevision, prevModRevision, prevSum] = prev;
+  const wasThere = prevValue !== null;
+  if (typeof key === 'string' && typeof sum === 'number' && wasThere === (prevSum !== null)) {
+    const before = wasThere
+      ? decodeRow([key, prevValue, prevCreateRevision, prevModRevision, prevSum]).sum
+      : null;
+    if (changeSum(keySum(key, Number(createRevision), revision), before) === sum) return sum;
+  }
+  throw new DamageError(`revision ${revision} of key ${String(key)} fails its checksum`);
 }
 
 function rows(db: DatabaseSync, sql: string): Iterable<object> {

@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { describeFault } from './fault.ts';
 import { storeFiles } from './files.ts';
-import { readHotSeal, voidHotSeal } from './hot-seal.ts';
+import { prepareWriter } from './layout.ts';
 import { createLedger, type Ledger, rowsOf, wholeBelowRows } from './ledger.ts';
 import {
   type FromWriter,
@@ -10,7 +10,7 @@ import {
   type FlatList,
   type WriterOptions,
 } from './protocol.ts';
-import { keepPages, prepareWriter } from './schema.ts';
+import { keepPages, NO_SEAL, voidHotSeal } from './schema.ts';
 import { createShortage } from './shortage.ts';
 import { busyTimeoutMs, createTransactions } from './transactions.ts';
 import { createVerification } from './verification.ts';
@@ -47,11 +47,9 @@ const longestTimerMs = 24 * 60 * 60 * 1000;
  * Throws when the file is damaged.
  */
 function verifyOpened(db: DatabaseSync, ledger: Ledger): boolean {
-  const hot = rowsOf(ledger.meta) < wholeBelowRows ? undefined : readHotSeal(db, ledger.meta);
-  if (hot !== undefined && isHotWhole(db, hot)) {
-    ledger.proved(hot);
-    return false;
-  }
+  const { hotCount, hotMix } = ledger.meta;
+  const isSealed = rowsOf(ledger.meta) >= wholeBelowRows && hotCount !== NO_SEAL;
+  if (isSealed && isHotWhole(db, { count: hotCount, mix: hotMix })) return false;
   ledger.proved(verifyContent(db, ledger.meta));
   return true;
 }
