@@ -15,6 +15,9 @@ import { DatabaseSync } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { prepareWriter } from '../../src/server/store/sqlite/layout.ts';
+import { raisedHead } from '../../src/server/recovery/raised.ts';
+import type { KvChangeBatch, KvEntry } from '../../src/server/store/kv.ts';
+import { loadSqlite } from '../../src/server/store/sqlite/load.ts';
 import { openSqliteSnapshot } from '../../src/server/store/sqlite/snapshot.ts';
 import { openSqliteKv, type SqliteKv } from '../../src/server/store/sqlite/sqlite-kv.ts';
 import { LAYOUT_1_HEAD, LAYOUT_1_STATEMENTS, makeLayout1, type Written } from '../support/layout-1.ts';
@@ -96,6 +99,71 @@ it('takes every live record of layout 1 as it is, and forgets its history', asyn
   await (await open()).close();
   expect([layoutIn(), tablesIn()]).toEqual([2, LAYOUT_2]);
 });
+
+/** As a store was that had been restored before it was moved. */
+function raiseOld(head: number): void {
+  const db = new DatabaseSync(database());
+  const row = Object.values(db.prepare(LAYOUT_1_HEAD).get() ?? {}).map(Number);
+  const raised = [row[0] ?? 0, head, head, ...row.slice(3, -1)];
+  db.prepare('REPLACE INTO meta VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)').run(
+    ...raised,
+    crc32(raised.join()),
+  );
+  db.close();
+}
+
+const WRITES = 700;
+it.each([
+  ['restored', () => loadSqlite(join(dir, 'store'), raisedHead(500, Date.now()), noPages())],
+  ['restored at a revision of 34 bits', () => loadSqlite(join(dir, 'store'), 2 ** 33 + 7, noPages())],
+  [
+    'of layout 1 that had been restored',
+    async () => {
+      await mkdir((dir = join(dir, 'store')));
+      makeOld();
+      raiseOld(raisedHead(500, Date.now()));
+    },
+  ],
+])('has a history above whatever revision it begins with: a store %s', async (_name, make) => {
+  const parent = dir;
+  await make();
+  dir = join(parent, 'store');
+  kv = await openSqliteKv({ dir, ballastBytes: 0, keepRevisions: 300 });
+  const store = kv;
+  const begun = await store.head();
+  const states: (readonly KvEntry[])[] = [];
+  for (let i = 1; i <= WRITES; i += 1) {
+    const puts = ['a', 'b', `n/${i % 50}`].map((key) => ({ key: `x/${key}`, value: `${key} ${i}` }));
+    expect(await store.commit({ puts, deletes: [`x/n/${(i + 25) % 50}`] })).toEqual({
+      ok: true,
+      revision: begun + i,
+    });
+    states.push((await store.range('x/')).entries);
+  }
+  // Old history has gone, and nothing else.
+  await expect(store.range('x/', { revision: begun + 200 })).rejects.toThrow('compacted');
+  for (const at of [WRITES - 299, WRITES - 100, WRITES])
+    expect((await store.range('x/', { revision: begun + at })).entries).toEqual(states[at - 1]);
+  const batches: KvChangeBatch[] = [];
+  store.watch('x/', begun + WRITES - 250, {
+    onBatch: (batch) => batches.push(batch),
+    onLost: (reason) => expect.unreachable(reason),
+  });
+  await vi.waitFor(() => expect(batches).toHaveLength(250));
+  expect(batches.map(({ revision }) => revision - begun)).toEqual(
+    Array.from({ length: 250 }, (_, at) => WRITES - 249 + at),
+  );
+  for (const { revision, changes } of batches) {
+    const state = states[revision - begun - 1];
+    for (const { key, entry } of changes) expect(entry).toEqual(state?.find((one) => one.key === key));
+  }
+  expect((await (await open()).range('x/')).entries).toEqual(states.at(-1));
+  await kv?.close();
+  kv = undefined;
+  dir = parent;
+});
+
+async function* noPages(): AsyncGenerator<readonly KvEntry[]> {}
 
 it('leaves no trace of the values that only the history had', async () => {
   makeOld(4000);

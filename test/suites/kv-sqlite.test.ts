@@ -9,6 +9,8 @@ import { DatabaseSync } from 'node:sqlite';
 import type { Worker } from 'node:worker_threads';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { KvUnavailableError } from '../../src/server/store/kv.ts';
+import { DamageError } from '../../src/server/store/sqlite/fault.ts';
+import { openReader } from '../../src/server/store/sqlite/reader.ts';
 import { metaRow, readMeta, replaceMeta } from '../../src/server/store/sqlite/schema.ts';
 import { beginSqliteKv, openSqliteKv, type SqliteKv } from '../../src/server/store/sqlite/sqlite-kv.ts';
 import { inTier } from '../support/fault-tier.ts';
@@ -335,6 +337,27 @@ describe('history', () => {
     expect(db.prepare(sql).run().changes).toBeGreaterThan(0);
     db.close();
     expect((await failureOf(open())).message).toContain('restore a backup');
+  });
+});
+
+describe('history of one key', () => {
+  it.each([
+    ['replaced nothing', 'UPDATE history SET prev_mod_rev = NULL WHERE prev_mod_rev = 1'],
+    ['replaced what was before', 'UPDATE history SET prev_mod_rev = 0 WHERE prev_mod_rev = 1'],
+    ['is missing', 'DELETE FROM history WHERE prev_mod_rev = 2'],
+  ])('never tells a value as a deletion: a change %s', async (_name, sql) => {
+    const store = await open();
+    await put(store, 'a', '1');
+    await put(store, 'a', '2');
+    await store.commit({ deletes: ['a'] });
+    await put(store, 'a', '4');
+    await store.close();
+    const db = new DatabaseSync(join(dir, 'berth.db'));
+    expect(db.prepare(sql).run().changes).toBe(1);
+    db.close();
+    const reader = openReader(join(dir, 'berth.db'));
+    expect(() => reader.history(0, 256)).toThrow(DamageError);
+    reader.close();
   });
 });
 

@@ -48,6 +48,8 @@ export function changeReader(
     for (const row of inRange.iterate(range)) {
       const { change, before, now } = decodeChange(cellsOf(row), after);
       if (before !== undefined) settle(before);
+      // The change that replaced what this one's predecessor wrote says that it replaced something else.
+      if (open.has(change.key)) throw missing(change.revision, change.key);
       changes.push(change);
       if (!change.isDeletion) open.set(change.key, change);
       if (now !== undefined) settle(now);

@@ -19,6 +19,7 @@ import {
   revisionOfSeq,
   type Row,
   selectMeta,
+  seqAbove,
   seqOf,
 } from './schema.ts';
 import type { HotSeal } from './verify.ts';
@@ -90,7 +91,7 @@ export function createLedger(db: DatabaseSync): Ledger {
     insert: db.prepare('INSERT INTO current VALUES (?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING'),
     update: db.prepare('UPDATE current SET value = ?, mod_rev = ?, sum = ? WHERE key = ?'),
     remove: db.prepare('DELETE FROM current WHERE key = ?'),
-    log: db.prepare(`INSERT INTO history VALUES (${seqOf('?', '?')}, ?, ?, ?, ?, ?, ?, ?)`),
+    log: db.prepare(`INSERT INTO history VALUES (${seqAbove('?', '?')}, ?, ?, ?, ?, ?, ?, ?)`),
     oldest: prepareRows(
       db,
       `SELECT ${revisionOfSeq}, ${placeOfSeq}, sum, octet_length(key) + coalesce(octet_length(prev_value), 0)
@@ -127,7 +128,7 @@ export function createLedger(db: DatabaseSync): Ledger {
     const prev = before ?? NONE;
     const sum = changeSum(written, prev.sum);
     statements.log.run(
-      meta.head,
+      meta.head - meta.base,
       place++,
       key,
       createRev,

@@ -23,7 +23,7 @@ export async function loadSqlite(
     db.exec('PRAGMA auto_vacuum = INCREMENTAL');
     db.exec('PRAGMA journal_mode = OFF');
     db.exec('PRAGMA synchronous = OFF');
-    const meta = { ...emptyMeta, head, floor: head };
+    const meta = { ...emptyMeta, base: head, head, floor: head };
     makeTables(db, meta);
     const insert = db.prepare('INSERT INTO current VALUES (?, ?, ?, ?, ?)');
     db.exec('BEGIN');

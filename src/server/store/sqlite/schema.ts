@@ -28,8 +28,8 @@ const layout2Tables = `
     prev_create_rev INTEGER, prev_mod_rev INTEGER, prev_sum INTEGER, prev_value TEXT
   ) STRICT;
   CREATE TABLE head (
-    id INTEGER PRIMARY KEY CHECK (id = 1), head INTEGER NOT NULL, floor INTEGER NOT NULL, last_lease INTEGER NOT NULL,
-    current_count INTEGER NOT NULL, current_mix INTEGER NOT NULL, hot_count INTEGER NOT NULL, hot_mix INTEGER NOT NULL,
+    id INTEGER PRIMARY KEY CHECK (id = 1), base INTEGER NOT NULL, head INTEGER NOT NULL, floor INTEGER NOT NULL,
+    last_lease INTEGER NOT NULL, current_count INTEGER NOT NULL, current_mix INTEGER NOT NULL, hot_count INTEGER NOT NULL, hot_mix INTEGER NOT NULL,
     log_count INTEGER NOT NULL, log_mix INTEGER NOT NULL, log_bytes INTEGER NOT NULL, sum INTEGER NOT NULL
   ) STRICT;
 `;
@@ -50,6 +50,8 @@ const tables = `
 
 /** The one row that says where the store stands. */
 export interface Meta {
+  /** Below every revision that the history can have; the revision at which the file was made or got this layout. */
+  base: number;
   head: number;
   /** History at or below this revision is forgotten; its rows may still wait to be swept. */
   floor: number;
@@ -67,6 +69,7 @@ export interface Meta {
 export const NO_SEAL = -1;
 
 export const emptyMeta: Meta = {
+  base: 0,
   head: 0,
   floor: 0,
   lastLease: 0,
@@ -79,12 +82,13 @@ export const emptyMeta: Meta = {
   logBytes: 0,
 };
 
-export const selectMeta = `SELECT head, floor, last_lease, current_count, current_mix, hot_count, hot_mix, log_count, log_mix, log_bytes, sum
+export const selectMeta = `SELECT base, head, floor, last_lease, current_count, current_mix, hot_count, hot_mix, log_count, log_mix, log_bytes, sum
   FROM head WHERE id = 1`;
-export const replaceMeta = 'REPLACE INTO head VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)';
+export const replaceMeta = 'REPLACE INTO head VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)';
 
 export function metaRow(meta: Meta): number[] {
   const row = [
+    meta.base,
     meta.head,
     meta.floor,
     meta.lastLease,
@@ -100,9 +104,10 @@ export function metaRow(meta: Meta): number[] {
 }
 
 export function decodeMeta(row: object | undefined): Meta {
-  const [head, floor, lastLease, currentCount, currentMix, hotCount, hotMix, logCount, logMix, logBytes] =
-    sealedCells(row);
+  const [base, head, floor, lastLease, currentCount, currentMix, ...rest] = sealedCells(row);
+  const [hotCount, hotMix, logCount, logMix, logBytes] = rest;
   return {
+    base: Number(base),
     head: Number(head),
     floor: Number(floor),
     lastLease: Number(lastLease),
@@ -149,7 +154,18 @@ export function readMarker(db: DatabaseSync): { readonly format: number; readonl
   const hot = { hotCount: NO_SEAL, hotMix: 0 };
   return {
     format,
-    meta: { head, floor, lastLease, currentCount, currentMix, ...hot, logCount, logMix, logBytes },
+    meta: {
+      base: head,
+      head,
+      floor,
+      lastLease,
+      currentCount,
+      currentMix,
+      ...hot,
+      logCount,
+      logMix,
+      logBytes,
+    },
   };
 }
 
@@ -185,15 +201,18 @@ export function prepareReader(db: DatabaseSync): void {
 }
 
 /**
- * The row id of a change is its revision and its place there, so that revisions are ranges of the table. SQLite counts with 64 bits
- * and JavaScript with 53, so that only statements put the two together: 2^43 revisions, 5,000 a second for 55 years.
+ * The row id of a change is its revision above `base` and its place there, so that revisions are ranges of the table. SQLite counts with 64 bits
+ * and JavaScript with 53, so that only statements put the two together, bit by bit, since a parameter is a REAL there and so is its sum with
+ * anything: 2^43 revisions above the base, 5,000 a second for 55 years. Restored stores begin at revisions beyond that (`recovery/raised.ts`).
  */
 const PLACE_BITS = 20;
 export const mostChanges = 2 ** PLACE_BITS;
-export const seqOf = (revision: string, place: string): string =>
-  `((${revision} << ${PLACE_BITS}) + ${place})`;
+const BASE = '(SELECT base FROM head WHERE id = 1)';
+export const seqAbove = (revisionAboveBase: string, place: string): string =>
+  `((${revisionAboveBase} << ${PLACE_BITS}) | ${place})`;
+export const seqOf = (revision: string, place: string): string => seqAbove(`(${revision} - ${BASE})`, place);
 export const firstAfter = (revision: string): string => seqOf(`(${revision} + 1)`, '0');
-export const revisionOfSeq = `(seq >> ${PLACE_BITS})`;
+export const revisionOfSeq = `((seq >> ${PLACE_BITS}) + ${BASE})`;
 export const placeOfSeq = `(seq & ${mostChanges - 1})`;
 
 /** What the checksum of a row begins with: all but the value. Of a deletion, which has none, the create revision is 0. */

@@ -226,7 +226,12 @@ export function openWriter(options: WriterOptions, post: (message: FromWriter) =
     transactions.fault = found;
     if (found?.kind === 'full') shortage.start(found);
     if (found?.kind === 'failed') planMaintenance(retryFailedMs);
-    if (found !== undefined || more) return found === undefined;
+    if (found !== undefined) return false;
+    if (more) {
+      // Pages that a large file gives back go through the log one by one.
+      transactions.checkpoint(checkpointAbovePages);
+      return true;
+    }
     if (ledger.erasing) {
       verification.stop();
       if (!transactions.truncate()) planMaintenance(retryFailedMs);
