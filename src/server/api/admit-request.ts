@@ -203,6 +203,8 @@ export function rateRejection(
 /** A request that is judged a second time is not a second request. */
 export interface Counted {
   isCounted?: boolean;
+  /** Also for what is in its body. */
+  isCharged?: boolean;
 }
 
 export function admitRequest(
@@ -241,7 +243,10 @@ export function admitRequest(
     requestId: request.id,
     departure: departure(context, request),
     words: (rejection) => rejectionBody(rejection, baseUrlOf(request, options.baseUrl)),
-    charge: (requests) => isAgain || limiter.charge(principal.tokenId, requests),
+    charge: (requests) => {
+      if (counted.isCharged !== true) limiter.charge(principal.tokenId, requests);
+      counted.isCharged = true;
+    },
   };
 }
 

@@ -58,7 +58,7 @@ export class CommitProof {
 
   /** Something may be stored, and the request must not be carried out a second time. */
   get wasSent(): boolean {
-    return this.#phase === 'sent';
+    return this.#phase !== 'open';
   }
 
   get isStored(): boolean {

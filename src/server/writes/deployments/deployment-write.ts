@@ -196,6 +196,11 @@ export async function admitSpec(
     stops: spec.replicas === 0,
     ...(terms.wantedDigest === undefined ? {} : { wanted: terms.wantedDigest }),
   });
+  // A registry takes longer than the store: what it says is waited for once, by whoever is judged by the newest state.
+  if (caller.proof && answered instanceof Promise) {
+    answered.catch(() => undefined);
+    return unproven();
+  }
   const image = answered instanceof Promise ? await answered : answered;
   if (isRejection(image)) return image;
   const planned = planMaterial(admission.secrets, caller, draft, spec, terms);
