@@ -79,12 +79,13 @@ const lateBuiltins: Plugin = {
       ];
       late = late
         .replace(interop, '')
-        .replaceAll(used, `${name}().`)
+        // In brackets: `new name().Class()` would make an object of the function.
+        .replaceAll(used, `(${name}()).`)
         .replace(
           `let ${name} = require("${module}");`,
           `const ${name} = () => process.getBuiltinModule("${module}");`,
         );
-      const left = new RegExp(`.{0,40}(?<![\\w$.]|const )${name}(?!\\(\\)\\.)\\b.{0,40}`).exec(late)?.[0];
+      const left = new RegExp(`.{0,40}(?<![\\w$.]|const )${name}(?!\\(\\)\\)\\.)\\b.{0,40}`).exec(late)?.[0];
       if (left !== undefined) throw new Error(`${fileName}: ${module} is used as a whole: ${left}`);
     }
     return { code: late, map: null };
