@@ -203,8 +203,6 @@ export function rateRejection(
 /** A request that is judged a second time is not a second request. */
 export interface Counted {
   isCounted?: boolean;
-  /** Also for what is in its body. */
-  isCharged?: boolean;
 }
 
 export function admitRequest(
@@ -243,10 +241,7 @@ export function admitRequest(
     requestId: request.id,
     departure: departure(context, request),
     words: (rejection) => rejectionBody(rejection, baseUrlOf(request, options.baseUrl)),
-    charge: (requests) => {
-      if (counted.isCharged !== true) limiter.charge(principal.tokenId, requests);
-      counted.isCharged = true;
-    },
+    charge: (requests) => isAgain || limiter.charge(principal.tokenId, requests),
   };
 }
 

@@ -308,13 +308,13 @@ export async function answerFresh<R extends ApiReply>(
   reply: R,
 ): Promise<R> {
   const { fresh, sole, ready } = context.options;
-  let counted: Counted = {};
+  const counted: Counted = {};
   const guard = ready() && isProvable(route, request) ? sole?.() : undefined;
   if (guard !== undefined) {
     const asked: Asked = { sole: guard };
     const proven = await answerProven(context, route, request, reply, asked);
     if (proven !== undefined) return proven;
-    counted = { isCounted: asked.isCounted === true, isCharged: asked.isCharged === true };
+    counted.isCounted = asked.isCounted === true;
   }
   if (fresh !== undefined && ready() && !(await fresh())) {
     if (route.method !== 'GET') return sendRejection(context, request, reply, storeAway());
