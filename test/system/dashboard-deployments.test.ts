@@ -315,10 +315,10 @@ describe('a deployment in the dashboard', () => {
     if (one === undefined) throw new Error('it is not placed');
     const told = { instanceId: one.id as ReportedFailure['instanceId'], exitCode: 137, ranMs: 4200 };
     failures = [
-      { ...told, key: 'a', reason: 'container_exited', message: 'the first time', lines: [] },
+      { ...told, key: `${one.id}-1`, reason: 'container_exited', message: 'the first time', lines: [] },
       {
         ...told,
-        key: 'b',
+        key: `${one.id}-2`,
         reason: 'out_of_memory',
         message: `exit code 137 (SIGKILL): ${SCRIPT}`,
         lines: [{ text: 'reading the index' }, { text: `\u001b[31m${SCRIPT}\u001b[0m` }],

@@ -1,5 +1,6 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { expect } from 'vitest';
+import { eventually } from '../eventually.ts';
 import { openPage, type PageOptions, signIn, startBrowser, type WatchedPage, watchPage } from './browser.ts';
 import { type ControlPlane, startControlPlane } from './control-plane.ts';
 import { agentKey } from '../agents/scripted-agent.ts';
@@ -52,11 +53,15 @@ export async function dashboardStage(
       return new ObligingAgent(agent, {});
     },
     deploy: async (name, more = {}) => {
-      const { status, body } = await shop.call('POST', '/api/v1/deployments', {
-        name,
-        image: IMAGE,
-        ...more,
-      });
+      const create = (): ReturnType<typeof shop.call> =>
+        shop.call('POST', '/api/v1/deployments', { name, image: IMAGE, ...more });
+      const first = await create();
+      // Of a case that is tried again.
+      if (first.status === 409) await shop.call('DELETE', `/api/v1/deployments/${name}`);
+      const { status, body } =
+        first.status === 409
+          ? await eventually('the name is free', create, (made) => made.status !== 409)
+          : first;
       expect(body.code).toBeUndefined();
       expect(status).toBe(201);
     },
