@@ -3,6 +3,7 @@ import { dirname, join, relative } from 'node:path';
 import type { BuildOptions, Plugin } from 'rolldown';
 import { ROOT } from './run.ts';
 import { filesOf, isStale } from './stale.ts';
+import { writeNoticesOf } from './third-party-notices.ts';
 
 /**
  * The programs as an installation runs them, and a checkout while no source is newer: each program is one file, with what several share in
@@ -20,7 +21,7 @@ const COMPILED = join(ROOT, 'node_modules/.cache/berth');
 const SOURCES = ['src', 'package-lock.json', 'scripts/build-programs.ts'];
 const DASHBOARD = 'src/dashboard';
 const STARTED = ['server/main', 'agent/main', 'agent/volumes/watchdog', 'sdk/index'];
-/** Joined to the command line, which loads them at each start; the package brings them all the same, with their licences. */
+/** Joined to the command line, which loads them at each start; the package brings them all the same. */
 const JOINED = ['commander', 'picocolors'];
 const MARKED_URL = /BERTH_URL_OF\("([^"]{1,200})"\)/g;
 
@@ -149,6 +150,7 @@ async function main(): Promise<void> {
   try {
     await bundle(folder);
     refuseWide(folder);
+    writeNoticesOf(join(folder, 'cli'), JOINED);
     const names = readdirSync(folder);
     // Without it `bin/berth` runs the sources, so nothing starts from half a build.
     rmSync(MARK, { force: true });

@@ -34,17 +34,27 @@ function sectionOf({ name, version, identifier = '', text }: Library): string {
   return `## ${name} ${version} (${identifier})\n\n${text.replaceAll('\r', '').trim()}\n`;
 }
 
+/** Into the folder of what holds them; answers with their number. */
+function write(folder: string, what: string, libraries: readonly Library[]): number {
+  const sorted = libraries.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  const head = `# Third-party notices
+
+${what} of these projects, under the licences that follow.
+`;
+  writeFileSync(join(folder, NOTICES), [head, ...sorted.map(sectionOf)].join('\n'));
+  return sorted.length;
+}
+
 /** Puts the notices of what a build of the dashboard is made of in place of Vite's list; answers with their number. */
 export function writeNotices(folder: string): number {
   const list = join(folder, LICENSES);
   const bundled = JSON.parse(readFileSync(list, 'utf8')) as readonly Library[];
   rmSync(list);
   const libraries = [...bundled.filter(({ name }) => !OF_STYLES.includes(name)), ...OF_STYLES.map(libraryOf)];
-  const sorted = libraries.toSorted((a, b) => (a.name < b.name ? -1 : 1));
-  const head = `# Third-party notices
+  return write(folder, 'The dashboard and the pages below /docs hold code and a font', libraries);
+}
 
-The dashboard and the pages below /docs hold code and a font of these projects, under the licences that follow.
-`;
-  writeFileSync(join(folder, NOTICES), [head, ...sorted.map(sectionOf)].join('\n'));
-  return sorted.length;
+/** Of the command line, which these packages are joined to. */
+export function writeNoticesOf(folder: string, names: readonly string[]): void {
+  write(folder, 'The command line holds code', names.map(libraryOf));
 }

@@ -103,19 +103,18 @@ describe('the package', () => {
     expect(pinned.filter(([, { dev }]) => dev === true)).toEqual([]);
   });
 
-  it('carries the licences of what its dashboard is made of, the font too', () => {
-    const path = 'package/dist/dashboard/THIRD-PARTY-NOTICES.md';
+  it.each([
+    [
+      'dashboard',
+      ['react', 'react-dom', 'uplot', '@xterm/xterm', 'tailwindcss', '@fontsource-variable/inter'],
+      'SIL OPEN FONT LICENSE Version 1.1',
+    ],
+    ['cli', ['commander', 'picocolors'], 'Permission is hereby granted'],
+  ])('carries the licences of what its %s is made of', (part, names, licence) => {
+    const path = `package/dist/${part}/THIRD-PARTY-NOTICES.md`;
     const text = execFileSync('tar', ['-xzOf', installed.tarball, path], { encoding: 'utf8' });
-    for (const name of [
-      'react',
-      'react-dom',
-      'uplot',
-      '@xterm/xterm',
-      'tailwindcss',
-      '@fontsource-variable/inter',
-    ])
-      expect(text).toMatch(new RegExp(`^## ${name} \\d\\S* \\(\\S+\\)$`, 'm'));
-    expect(text).toContain('SIL OPEN FONT LICENSE Version 1.1');
+    for (const name of names) expect(text).toMatch(new RegExp(`^## ${name} \\d\\S* \\(\\S+\\)$`, 'm'));
+    expect(text).toContain(licence);
   });
 
   it('runs on the Node it brings, whatever the machine has', () => {

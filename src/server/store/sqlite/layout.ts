@@ -36,15 +36,7 @@ function bringForward(db: DatabaseSync): void {
   const hot = readHotSeal(db, meta.head);
   db.exec('DROP TABLE log');
   db.exec('DROP TABLE IF EXISTS hot_seal');
-  makeLayout2(db, {
-    ...meta,
-    ...hot,
-    base: meta.head,
-    floor: meta.head,
-    logCount: 0,
-    logMix: 0,
-    logBytes: 0,
-  });
+  makeLayout2(db, { ...meta, ...hot, floor: meta.head, logCount: 0, logMix: 0, logBytes: 0 });
 }
 
 /** Of layout 1, where the seal of the hot rows is in a table of its own; absent: there is none of the newest revision. */
