@@ -29,7 +29,8 @@ const SAMPLE_MS = 20;
 const LONGEST_SECONDS = 60;
 const IDLE_WINDOW_MS = 100;
 const IDLE_SECONDS = 0.02;
-const SETTLE_MS = 8000;
+/** Nomad looks for nodes for what it accepted in two seconds for more than ten afterwards. */
+const SETTLE_MS = 45_000;
 
 async function idle(pid: number): Promise<void> {
   const until = performance.now() + SETTLE_MS;

@@ -496,6 +496,41 @@ describe('streams', () => {
     expect(JSON.stringify(audit)).not.toContain('canary-Command');
   });
 
+  it('end a command whose caller has gone or whose token is revoked, on record', async () => {
+    const { agent } = await flow.connected('left-1', shop);
+    const instance = await flow.placed(shop, 'left', 'left-1');
+    agent.report([{ id: instance.id, phase: 'running' }]);
+    await eventually(
+      () => shop.call('GET', '/api/v1/deployments/left/instances'),
+      ({ body }) => body[0].state === 'running',
+    );
+    const { body: made } = await shop.call('POST', '/api/v1/tokens', { name: 'left', role: 'deployer' });
+    const client = new AbortController();
+    const exec = (signal: AbortSignal | null) =>
+      fetch(`${plane.url}/api/v1/deployments/left/exec`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${made.token}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ command: ['sleep', '600'], timeout: '10m' }),
+        signal,
+      });
+    const left = exec(client.signal).catch(() => 'left');
+    const first = await agent.next('request');
+    client.abort();
+    expect((await agent.next('cancel')).streamId).toBe(first.streamId);
+    expect(await left).toBe('left');
+    const revoked = exec(null);
+    const second = await agent.next('request');
+    await shop.call('DELETE', `/api/v1/tokens/${made.id}`);
+    expect((await agent.next('cancel')).streamId).toBe(second.streamId);
+    expect((await revoked).status).toBe(401);
+    const { body: audit } = await shop.call('GET', '/api/v1/audit');
+    const ends = audit.filter(({ action }: { action: string }) => action === 'deployment.exec_ended');
+    expect(ends.slice(-2).map(({ details }: { details: { outcome: string } }) => details.outcome)).toEqual([
+      'left',
+      'unauthenticated',
+    ]);
+  });
+
   it('end with the session', async () => {
     const { agent } = await flow.connected('cut-1', shop);
     const answer = shop.call('GET', '/api/v1/nodes/cut-1/containers');

@@ -1,4 +1,5 @@
-import { type ApiRequest, paramsOf, queryOf } from './request-parts.ts';
+import type { ServerResponse } from 'node:http';
+import { type ApiReply, type ApiRequest, paramsOf, queryOf } from './request-parts.ts';
 import { nearest } from '../../core/schema/nearest.ts';
 import { allows, type Permission, rolesThatMay } from '../../core/model/permission.ts';
 import type { Tenant } from '../../core/model/tenant.ts';
@@ -209,6 +210,7 @@ export function admitRequest(
   context: ApiContext,
   route: Route,
   request: ApiRequest,
+  reply: ApiReply,
   counted: Counted,
 ): Omit<RouteRequest, 'body' | 'caller'> | Rejection {
   const { options, limiter } = context;
@@ -239,7 +241,7 @@ export function admitRequest(
     query,
     headers: request.headers,
     requestId: request.id,
-    departure: departure(context, request),
+    departure: departure(context, request, reply.raw),
     words: (rejection) => rejectionBody(rejection, baseUrlOf(request, options.baseUrl)),
     charge: (requests) => isAgain || limiter.charge(principal.tokenId, requests),
   };
@@ -252,7 +254,7 @@ export const CREDENTIAL_CHECK_MS = 900;
  * Made only when asked for: most requests are answered before anybody could go away. Its reason is the rejection when the credential
  * ended meanwhile.
  */
-function departure(context: ApiContext, request: ApiRequest): () => AbortSignal {
+function departure(context: ApiContext, request: ApiRequest, response: ServerResponse): () => AbortSignal {
   let controller: AbortController | undefined;
   return () => {
     if (controller !== undefined) return controller.signal;
@@ -263,10 +265,13 @@ function departure(context: ApiContext, request: ApiRequest): () => AbortSignal 
       if (isRejection(principal)) created.abort(principal);
     }, CREDENTIAL_CHECK_MS);
     created.signal.addEventListener('abort', () => clearInterval(check), { once: true });
-    request.raw.once('close', () => {
+    // The answer's, not the request's: that is over when its body has been read.
+    const leave = (): void => {
       clearInterval(check);
-      if (!request.raw.complete || request.raw.destroyed) created.abort();
-    });
+      if (!response.writableFinished) created.abort();
+    };
+    response.once('close', leave);
+    if (response.destroyed || response.closed) leave();
     return created.signal;
   };
 }

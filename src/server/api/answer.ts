@@ -84,7 +84,7 @@ function serve(
   reply: ApiReply,
   asked: Asked,
 ): Promise<Reply> | Reply {
-  const admitted = admitRequest(context, route, request, asked);
+  const admitted = admitRequest(context, route, request, reply, asked);
   if (isRejection(admitted)) return admitted;
   const { store } = context.options.access;
   if (asked.sole) asked.proof = new CommitProof(store, asked.sole, admitted.principal, admitted.tenant.id);

@@ -160,7 +160,7 @@ export function openWire(endpoint: string, tls: TlsOptions | undefined): Wire {
     const sendConnected = (made: ClientHttp2Session): void => {
       if (expired) return;
       clearTimeout(timer);
-      timer = setTimeout(expire, timeoutMs - (performance.now() - begun));
+      timer = setTimeout(expire, Math.max(1, timeoutMs - (performance.now() - begun)));
       send(made);
     };
     if (session) send(session);
