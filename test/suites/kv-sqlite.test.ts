@@ -8,7 +8,8 @@ import { createInterface } from 'node:readline';
 import { DatabaseSync } from 'node:sqlite';
 import type { Worker } from 'node:worker_threads';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { KvUnavailableError } from '../../src/server/store/kv.ts';
+import { type KvEntry, KvUnavailableError } from '../../src/server/store/kv.ts';
+import { PackedRow } from '../../src/server/store/packed-row.ts';
 import { DamageError } from '../../src/server/store/sqlite/fault.ts';
 import { openReader } from '../../src/server/store/sqlite/reader.ts';
 import { metaRow, readMeta, replaceMeta } from '../../src/server/store/sqlite/schema.ts';
@@ -534,14 +535,26 @@ describe('damage', () => {
     }
 
     async function begin(): Promise<SqliteKv> {
-      kv = await beginSqliteKv({ dir, ballastBytes: 0 });
+      kv = await beginSqliteKv({ dir, ballastBytes: 0, readAhead: true });
       return kv;
+    }
+
+    async function readAhead(store: SqliteKv): Promise<Map<string, KvEntry>> {
+      const read = new Map<string, KvEntry>();
+      for await (const pack of store.readAhead?.('h/') ?? [])
+        for (const row = new PackedRow(pack); row.next(); ) {
+          expect(pack.revision).toBe(await store.head());
+          const entry = row.entry();
+          read.set(entry.key, entry);
+        }
+      return read;
     }
 
     it('reads live records in any order as one snapshot, and finds lost history while it serves', async () => {
       await fillLarge();
       alter("DELETE FROM current WHERE key = 'c/one/events/4711'");
       const store = await begin();
+      const ahead = await readAhead(store);
       await store.live;
       const loaded = new Map<string, string>();
       for await (const { entries } of store.load?.('h/') ?? [])
@@ -549,6 +562,9 @@ describe('damage', () => {
       const { entries } = await store.range('h/');
       expect(loaded).toEqual(new Map(entries.map(({ key, value: text }) => [key, text])));
       expect(loaded.size).toBe(live);
+      // Rows are read once: what was proved is what is handed on, and that once.
+      expect(ahead).toEqual(new Map(entries.map((entry) => [entry.key, entry])));
+      expect(store.readAhead?.('h/')).toBeUndefined();
       expect(loaded.get(hot(8))).toBe('other');
       // Who starts has nobody wait for the history: it is read when it is asked for. So many writes take longer than reading it does.
       for (let at = 0; at < 300; at += 1) await put(store, hot(1), `${at}`);
@@ -571,6 +587,7 @@ describe('damage', () => {
       await fillLarge();
       alter(sql);
       const store = await begin();
+      expect((await failureOf(readAhead(store))).message).toContain('read again');
       expect((await failureOf(store.live)).message).toContain('restore a backup');
       await failureOf(store.get(hot(1)));
     });
@@ -596,6 +613,7 @@ describe('damage', () => {
       db.prepare(replaceMeta).run(...metaRow({ ...meta, hotCount: meta.hotCount + 1 }));
       db.close();
       const store = await begin();
+      expect((await failureOf(readAhead(store))).message).toContain('read again');
       await Promise.all([store.live, store.verify()]);
       await put(store, hot(live + 1), 'x');
       await store.close();

@@ -24,7 +24,7 @@ export async function composeStore(
   readFile: (path: string) => string,
   onCommit: Parameters<typeof timedKv>[1],
 ) {
-  const opened = await openKv(config.store, join(config.dataDir, 'store'), readFile);
+  const opened = await openKv(config.store, join(config.dataDir, 'store'), readFile, { readAhead: true });
   const { live } = opened;
   /** The history, which a start does not read. */
   const verifyRest = (): void => {

@@ -18,6 +18,11 @@ export class KeptTexts {
     return this.#bytes;
   }
 
+  /** One that stays where it lies already. */
+  leave(bytes: number): void {
+    this.#bytes += bytes;
+  }
+
   /** `bytes`: of the text in UTF-8. */
   keep(text: string, bytes: number): KeptText {
     if (this.#used + bytes > this.#piece.length) {

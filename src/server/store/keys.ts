@@ -113,6 +113,12 @@ export function parseHotKey(key: string): HotKey | undefined {
   return { tenantId: last.tenantId, kind: key.slice(kindAt, idAt - 1), id: last.id };
 }
 
+/** All of a hot key that comes before the id; undefined: it is none of a record. */
+export function beforeId(key: string): string | undefined {
+  const id = parseHotKey(key)?.id;
+  return id === undefined ? undefined : key.slice(0, key.length - id.length);
+}
+
 /** Of any key, hot or cold. */
 export function kindOfKey(key: string): string {
   const from = key.startsWith(GLOBAL) ? GLOBAL.length : key.indexOf('/', tenantAt(key)) + 1;

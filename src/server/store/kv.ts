@@ -109,6 +109,24 @@ export interface KvStatus {
   readonly problem?: string;
 }
 
+/** Rows as they were read, without an object or a text for each: whoever takes them makes what it needs of them. */
+export interface RowPack {
+  /** The revision that they are a snapshot of. */
+  readonly revision: number;
+  /** Beginnings of keys, each up to the id. */
+  readonly beginnings: readonly string[];
+  /** Of each row, which beginning its key has. */
+  readonly places: Uint16Array;
+  /** Of each row, what follows in its key; null: what it is in the row before. */
+  readonly ids: readonly (string | null)[];
+  readonly createRevisions: Float64Array;
+  readonly modRevisions: Float64Array;
+  /** All values in UTF-8, one after another. */
+  readonly values: Uint8Array;
+  /** Of each row, where its value ends there. */
+  readonly ends: Uint32Array;
+}
+
 export interface Kv {
   get(key: string): Promise<KvEntry | undefined>;
   /** Entries whose key starts with `prefix`, in key order (binary order of UTF-8), as one snapshot. */
@@ -118,6 +136,11 @@ export interface Kv {
    * embedded store that is being opened it is true once `live` has resolved.
    */
   load?(prefix: string): AsyncIterable<RangeResult>;
+  /**
+   * The same as the store itself read it while it was opened. It is there once; undefined: it was taken, or the store reads nothing by itself. As true
+   * as `load`.
+   */
+  readAhead?(prefix: string): AsyncIterable<RowPack> | undefined;
   /** How many entries are under `prefix`, and the bytes of their values. */
   size(prefix: string): Promise<{ readonly records: number; readonly bytes: number }>;
   /** Resolves after the write is durable. All or nothing; under one revision. An empty commit is refused by the types' users. */

@@ -16,11 +16,18 @@ export async function openKv(
   config: Config['store'],
   dir: string,
   readFile: (path: string) => string,
-  /** Deadline of every call to etcd; absent: what requests can wait for. */
-  timeoutMs?: number,
+  {
+    timeoutMs,
+    readAhead = false,
+  }: {
+    /** Deadline of every call to etcd; absent: what requests can wait for. */
+    readonly timeoutMs?: number;
+    /** All live records are going to be read. */
+    readonly readAhead?: boolean;
+  } = {},
 ): Promise<OpenedKv> {
   if (config.kind === 'sqlite') {
-    const kv = await beginSqliteKv({ dir });
+    const kv = await beginSqliteKv({ dir, readAhead });
     return { kv, live: kv.live, verify: kv.verify };
   }
   const { openEtcdKv } = await import('./etcd/open.ts');

@@ -48,6 +48,12 @@ export class RecordCodec {
     return this.#prefixOf(text) !== undefined;
   }
 
+  /** The same of a text in UTF-8. */
+  isCurrentAt(texts: Uint8Array, from: number, to: number): boolean {
+    const starts = (prefix: string): boolean => prefix.length <= to - from && startsAt(prefix, texts, from);
+    return starts(this.#prefix) || this.#alike.some(starts);
+  }
+
   /** The members alone; undefined when they are those of another format. */
   membersIn(text: string): string | undefined {
     if (text === this.#empty) return '{}';
@@ -109,6 +115,12 @@ export class RecordCodec {
       .filter(({ kinds }) => kinds.includes(kind))
       .map((migration) => ({ kind, migration }));
   }
+}
+
+function startsAt(beginning: string, texts: Uint8Array, from: number): boolean {
+  for (let at = 0; at < beginning.length; at += 1)
+    if (texts[from + at] !== beginning.charCodeAt(at)) return false;
+  return true;
 }
 
 function formatOf(text: string): number | undefined {

@@ -3,35 +3,65 @@ import { UnreadRecord } from './unread-record.ts';
 
 /** All members of a record with `newest` from the hash of its spec on; `restart`, `orders` and what else is rare is not among them. */
 const LAST_MEMBERS =
-  /\},"specHash":"([0-9a-f]{64})"(?:,"imageDigest":"[^"\\]*")?(?:,"seenImages":\[[^[\]]*\])?,"version":\d+,"createdAt":"[^"\\]*","updatedAt":"[^"\\]*","newest":\{"change":"[^"\\]*","at":"[^"\\]*","by":"[^"\\]*"\}\}$/y;
+  /\},"specHash":"[0-9a-f]{64}"(?:,"imageDigest":"[^"\\]*")?(?:,"seenImages":\[[^[\]]*\])?,"version":\d+,"createdAt":"[^"\\]*","updatedAt":"[^"\\]*","newest":\{"change":"[^"\\]*","at":"[^"\\]*","by":"[^"\\]*"\}\}$/y;
 const BEFORE_HASH = '},"specHash":"';
+const HASH_LENGTH = 64;
 const FIRST_MEMBER = /^\{"v":\d+,"id":"([^"\\]*)",/;
 /** More than that member takes. */
 const FIRST_BYTES = 80;
+/** Most of the last members take less. */
+const LAST_BYTES = 768;
 /** Every reference to a credential has it, of variables and of certificates. */
 const REFERENCE = '"vault_path":';
 
 /** A deployment that stands for its snapshot and its newest version, and names no credential: all that has to be known of it at a start. */
 export class UnreadDeployment extends UnreadRecord<DeploymentRecord> {
-  readonly specHash: string;
+  readonly #hashAt: number;
 
-  constructor(specHash: string, ...args: ConstructorParameters<typeof UnreadRecord>) {
+  /** `hashAt`: the byte of its text where the hash of its spec begins. */
+  constructor(hashAt: number, ...args: ConstructorParameters<typeof UnreadRecord>) {
     super(...args);
-    this.specHash = specHash;
+    this.#hashAt = hashAt;
+  }
+
+  get specHash(): string {
+    return this.part(this.#hashAt, this.#hashAt + HASH_LENGTH) ?? this.record.specHash;
   }
 
   /** Undefined: that takes reading it. */
   get typedId(): string | undefined {
-    return FIRST_MEMBER.exec(this.beginning(FIRST_BYTES) ?? '')?.[1];
+    return FIRST_MEMBER.exec(this.part(0, FIRST_BYTES) ?? '')?.[1];
   }
 }
 
+/** Where the first reference to a credential is from a byte on. */
+export function referenceFrom(texts: Buffer, from: number): number {
+  const at = texts.indexOf(REFERENCE, from, 'latin1');
+  return at === -1 ? Infinity : at;
+}
+
 /**
- * The hash of the spec of such a record by its text; undefined: it has to be read. What is compared reaches to the end of the text, with as many brackets opened as
- * closed but one: so these are members of the record itself. A quote within a text is escaped, so that no text is taken for a member.
+ * Where the hash of the spec of such a record begins, in bytes; undefined: it has to be read. What is compared reaches to the end of the text, with as many
+ * brackets opened as closed but one: so these are members of the record itself. A quote within a text is escaped, so that no text is taken for a member. A
+ * byte of a character that is not ASCII is neither.
  */
-export function hashInText(text: string): string | undefined {
-  LAST_MEMBERS.lastIndex = text.lastIndexOf(BEFORE_HASH);
-  if (LAST_MEMBERS.lastIndex < 0 || text.includes(REFERENCE)) return undefined;
-  return LAST_MEMBERS.exec(text)?.[1];
+export function hashIn(texts: Buffer, from: number, to: number): number | undefined {
+  const first = Math.max(from, to - LAST_BYTES);
+  const found = hashInLast(texts.toString('latin1', first, to));
+  if (found !== undefined) return first - from + found;
+  return first === from ? undefined : hashInLast(texts.toString('latin1', from, to));
+}
+
+function hashInLast(text: string): number | undefined {
+  const at = text.lastIndexOf(BEFORE_HASH);
+  if (at < 0) return undefined;
+  LAST_MEMBERS.lastIndex = at;
+  return LAST_MEMBERS.test(text) ? at + BEFORE_HASH.length : undefined;
+}
+
+/** The same of a text by itself, which may name a credential. */
+export function hashInText(text: string): number | undefined {
+  if (text.includes(REFERENCE)) return undefined;
+  const at = hashInLast(text);
+  return at === undefined ? undefined : Buffer.byteLength(text.slice(0, at));
 }

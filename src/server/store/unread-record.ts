@@ -10,12 +10,13 @@ export class UnreadRecord<T> implements Stored<T> {
   readonly createRevision: number;
   readonly bytes: number;
   readonly #strings: SharedStrings;
-  #kept: KeptText | undefined;
+  #piece: Buffer | undefined;
+  readonly #from: number;
   #record: T | undefined;
 
   constructor(
     { id, modRevision, createRevision, bytes }: Omit<Required<Stored<unknown>>, 'record'>,
-    text: KeptText,
+    { piece, from }: KeptText,
     strings: SharedStrings,
   ) {
     this.id = id;
@@ -23,19 +24,19 @@ export class UnreadRecord<T> implements Stored<T> {
     this.createRevision = createRevision;
     this.bytes = bytes;
     this.#strings = strings;
-    this.#kept = text;
+    this.#piece = piece;
+    this.#from = from;
     this.#record = undefined;
   }
 
   /** Undefined once it was read. */
   get text(): string | undefined {
-    return this.beginning(this.bytes);
+    return this.part(0, this.bytes);
   }
 
-  /** The first bytes of the text. */
-  protected beginning(bytes: number): string | undefined {
-    const { piece, from } = this.#kept ?? {};
-    return from === undefined ? undefined : piece?.toString('utf8', from, from + Math.min(bytes, this.bytes));
+  /** Of the text, by bytes. */
+  protected part(from: number, to: number): string | undefined {
+    return this.#piece?.toString('utf8', this.#from + from, this.#from + Math.min(to, this.bytes));
   }
 
   get record(): T {
@@ -43,7 +44,7 @@ export class UnreadRecord<T> implements Stored<T> {
     const record = decodeRecord<T>(this.id, this.text ?? '');
     this.#strings.within(record);
     this.#record = record;
-    this.#kept = undefined;
+    this.#piece = undefined;
     return record;
   }
 }

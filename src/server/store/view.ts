@@ -5,9 +5,10 @@ import type { Stock } from '../../core/model/quota.ts';
 import { Collection, type Stored } from './collection.ts';
 import { derivedSnapshot, derivedSnapshotId } from './deployment-rows.ts';
 import { globalKey, HOT_PREFIX, type HotKey, leadingId, parseHotKey, tenantKey } from './keys.ts';
-import type { Kv, KvChangeBatch, KvEntry, Watch } from './kv.ts';
+import type { Kv, KvChangeBatch, KvEntry, RowPack, Watch } from './kv.ts';
 import { KeptTexts } from './kept-texts.ts';
 import { LargeRecords } from './large-records.ts';
+import { PackedRow } from './packed-row.ts';
 import { snapshotPages } from './pages.ts';
 import { RecentPlaces } from './recent-places.ts';
 import { CODEC, decodeRecord, type GlobalRecords, type TenantRecords } from './records.ts';
@@ -168,14 +169,23 @@ export class StoreView {
       isNew,
       hasSnapshots: false,
     };
-    const pages = this.#kv.load?.(HOT_PREFIX) ?? snapshotPages(this.#kv, HOT_PREFIX);
+    const take = (entry: KvEntry): void => {
+      if (!isNew) gone.delete(entry.key);
+      this.#put(entry, { loading });
+    };
+    const pages =
+      this.#kv.readAhead?.(HOT_PREFIX) ?? this.#kv.load?.(HOT_PREFIX) ?? snapshotPages(this.#kv, HOT_PREFIX);
     for await (const page of pages) {
       if (this.#closed) return;
       ({ revision } = page);
-      for (const entry of page.entries) {
-        if (!isNew) gone.delete(entry.key);
-        this.#put(entry, { loading });
-        bytes += entry.value.length;
+      if ('values' in page) {
+        this.#takePack(page, loading, take);
+        bytes += page.values.length;
+      } else {
+        for (const entry of page.entries) {
+          take(entry);
+          bytes += entry.value.length;
+        }
       }
       await this.#options.onPage?.(bytes, this.#texts.bytes);
     }
@@ -183,6 +193,33 @@ export class StoreView {
     this.#settle();
     this.#isLoaded = true;
     this.#follow(revision);
+  }
+
+  /** What may stay text is held as it lies in the pack. */
+  #takePack(pack: RowPack, loading: Loading, take: (entry: KvEntry) => void): void {
+    const held = pack.beginnings.map((beginning) => {
+      const key = parseHotKey(beginning);
+      return key && { ...key, collection: this.#collection(key.tenantId, key.kind) };
+    });
+    for (const row = new PackedRow(pack); row.next(); ) {
+      const place = held[row.place];
+      const after = place && loading.isNew ? this.#unreadRow(place.kind, row) : undefined;
+      if (place !== undefined && after !== undefined) {
+        this.#texts.leave(row.bytes);
+        this.#hold({ ...place, id: row.id }, undefined, after, loading);
+      } else take(row.entry());
+    }
+  }
+
+  /** Undefined: what it says is needed at once, or it is of another format, or something may be held in its place. */
+  #unreadRow(kind: string, row: PackedRow): Stored<unknown> | undefined {
+    if (this.#large.isLarge(row.bytes)) return undefined;
+    if (kind === 'deployments') {
+      const hashAt = row.isCurrent ? row.hashAt() : undefined;
+      return hashAt === undefined ? undefined : new UnreadDeployment(hashAt, row, row, this.#common);
+    }
+    if (kind === 'specs' || !READ_LATER.has(kind) || !row.isCurrent) return undefined;
+    return new UnreadRecord(row, row, this.#common);
   }
 
   #follow(revision: number): void {
@@ -272,7 +309,7 @@ export class StoreView {
   #put(entry: KvEntry, { isSetBack = false, loading }: PutOptions = {}): void {
     const key = this.#place(entry.key, loading);
     if (key === undefined) return;
-    const { tenantId, kind, id, collection } = key;
+    const { kind, id, collection } = key;
     const isNew = loading?.isNew === true;
     // In a large collection it costs as much to find nothing as to decode a record. A snapshot may be there as that of its deployment.
     const before = isNew && kind !== 'specs' ? undefined : collection.get(id);
@@ -281,10 +318,21 @@ export class StoreView {
     if (isSetBack && kind === 'specs' && this.#isDerived(key, entry.modRevision)) return;
     const after = this.#stored(key, entry, loading?.strings);
     if (loading !== undefined && kind === 'specs') loading.hasSnapshots = true;
+    this.#hold(key, before, after, loading);
+  }
+
+  #hold(
+    key: HeldPlace,
+    before: Stored<unknown> | undefined,
+    after: Stored<unknown>,
+    loading: Loading | undefined,
+  ): void {
+    const { tenantId, kind, id, collection } = key;
     const deployments = deploymentsOf(key);
     if (deployments !== undefined && before !== undefined) this.#leave(deployments, id);
     collection.set(after, before?.bytes);
-    const derived = deployments && this.#derive(deployments, id, isNew && !loading.hasSnapshots);
+    const isNew = loading?.isNew === true && !loading.hasSnapshots;
+    const derived = deployments && this.#derive(deployments, id, isNew);
     if (tenantId === undefined && OF_TENANTS.has(kind)) {
       this.#count(kind, before, -1);
       this.#count(kind, after, 1);
@@ -368,9 +416,9 @@ export class StoreView {
     const { value, modRevision, createRevision } = entry;
     const about = { id, modRevision, createRevision, bytes };
     if (READ_LATER.has(kind)) return new UnreadRecord(about, this.#texts.keep(value, bytes), this.#common);
-    const hash = kind === 'deployments' ? hashInText(value) : undefined;
-    if (hash === undefined) return undefined;
-    return new UnreadDeployment(this.#common.own(hash), about, this.#texts.keep(value, bytes), this.#common);
+    const hashAt = kind === 'deployments' ? hashInText(value) : undefined;
+    if (hashAt === undefined) return undefined;
+    return new UnreadDeployment(hashAt, about, this.#texts.keep(value, bytes), this.#common);
   }
 
   #stored(key: HotKey, entry: KvEntry, strings?: SharedStrings): Stored<unknown> {

@@ -27,7 +27,7 @@ export interface StorePlace {
 const CALL_MS = 30_000;
 
 function openAtLeisure({ config, dir, readFile }: StorePlace): Promise<OpenedKv> {
-  return openKv(config, dir, readFile, CALL_MS);
+  return openKv(config, dir, readFile, { timeoutMs: CALL_MS });
 }
 
 /** For messages. */

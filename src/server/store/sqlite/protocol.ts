@@ -1,4 +1,4 @@
-import type { Commit } from '../kv.ts';
+import type { Commit, RowPack } from '../kv.ts';
 import type { FaultKind, StoreFault } from './fault.ts';
 
 /**
@@ -14,6 +14,8 @@ export interface WriterOptions {
   readonly keepRevisions: number;
   readonly keepBytes: number;
   readonly ballastBytes: number;
+  /** Whoever opens it wants all live records. */
+  readonly readAhead: boolean;
 }
 
 export type ToWriter =
@@ -24,8 +26,10 @@ export type ToWriter =
   | { readonly kind: 'close' };
 
 export type FromWriter =
-  /** It can be read; its content is being checked. */
-  | { readonly kind: 'opened' }
+  /** It can be read; its content is being checked. `readAhead`: live records follow as they are read for that. */
+  | { readonly kind: 'opened'; readonly readAhead: boolean }
+  /** Some of them; absent: those were all, or, unless `whole`, what came was not what is stored. */
+  | { readonly kind: 'rows'; readonly pack?: RowPack; readonly whole: boolean }
   /** After `ready`: the history has been checked, too, because it was asked for or had to be read anyway. */
   | { readonly kind: 'verified' }
   | { readonly kind: 'ready'; readonly head: number; readonly problem: string | undefined }

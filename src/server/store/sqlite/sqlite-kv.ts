@@ -1,6 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { messageOf } from '../../../core/model/values.ts';
 import { checkCommit } from '../commit-check.ts';
+import { HOT_PREFIX } from '../keys.ts';
 import { type Kv, KvCompactedError, type KvStatus, KvUnavailableError } from '../kv.ts';
 import { createWatchers } from '../watchers.ts';
 import { lockDirectory } from './directory-lock.ts';
@@ -18,6 +19,8 @@ export interface SqliteKvOptions {
   readonly keepBytes?: number;
   /** Space held in reserve for deletions on a full disk; 0 for none. */
   readonly ballastBytes?: number;
+  /** Live records are wanted as they are read while it is opened (`Kv.readAhead`). */
+  readonly readAhead?: boolean;
 }
 
 export interface SqliteKv extends Kv {
@@ -46,6 +49,7 @@ export async function openSqliteKv(options: SqliteKvOptions): Promise<SqliteKv> 
 /** The same while its live records are still being checked: a large one can be read meanwhile, each row by its own checksum. */
 export async function beginSqliteKv(options: SqliteKvOptions): Promise<SqliteKv> {
   const { dir, keepRevisions = 10_000, keepBytes = 256 * megabyte, ballastBytes = 8 * megabyte } = options;
+  const { readAhead = false } = options;
   const files = storeFiles(dir);
   const lock = openDirectory(files);
   let reader: Reader | undefined;
@@ -96,7 +100,7 @@ export async function beginSqliteKv(options: SqliteKvOptions): Promise<SqliteKv>
   }
 
   const start = startWriter(
-    { dir, keepRevisions, keepBytes, ballastBytes },
+    { dir, keepRevisions, keepBytes, ballastBytes, readAhead },
     {
       onBatch(batch) {
         published = batch.revision;
@@ -146,6 +150,7 @@ export async function beginSqliteKv(options: SqliteKvOptions): Promise<SqliteKv>
         pages.return(undefined);
       }
     },
+    readAhead: (prefix) => (prefix === HOT_PREFIX ? writer.takeReadAhead() : undefined),
     size: async (prefix) => read((from) => from.size(prefix)),
     commit(commit) {
       try {

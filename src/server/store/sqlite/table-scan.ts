@@ -19,6 +19,11 @@ export function keysUnder(prefix: string): readonly [SQLInputValue, SQLInputValu
 
 const COLUMNS = 'key, value, create_rev, mod_rev, sum';
 const UNDER = 'key >= ? AND key < ?';
+const BETWEEN = `FROM current NOT INDEXED WHERE rowid BETWEEN ? AND ? AND ${UNDER}`;
+/** In no key: in their segments it is encoded. */
+const KEY_END = '\n';
+const JOINED = `CAST(group_concat(value, '') AS BLOB), group_concat(key, char(10)), group_concat(octet_length(value)),
+  group_concat(create_rev), group_concat(mod_rev), group_concat(sum)`;
 
 /** In order. As one text: as a row each they would take thirty times the memory. */
 function rowIds(db: DatabaseSync, bounds: readonly SQLInputValue[]): Float64Array {
@@ -27,14 +32,13 @@ function rowIds(db: DatabaseSync, bounds: readonly SQLInputValue[]): Float64Arra
   return Float64Array.from(ids).sort();
 }
 
-/** Rows of keys under a prefix, in the order of the table: as arrays of key, value, create_rev, mod_rev and sum, many at a time. */
-export function* rowBlocks(db: DatabaseSync, prefix: string): Generator<readonly object[]> {
-  const bounds = keysUnder(prefix);
+/** Rows that lie close together, or some that do not. */
+type Span = { readonly first: number; readonly last: number } | { readonly ids: Float64Array };
+
+/** The rows of keys within bounds, in the order of the table, in parts that may be held at once; those that lie apart may be more. */
+function* rowSpans(db: DatabaseSync, bounds: readonly SQLInputValue[]): Generator<Span> {
   const ids = rowIds(db, bounds);
-  const between = `FROM current NOT INDEXED WHERE rowid BETWEEN ? AND ? AND ${UNDER}`;
-  const bytes = prepareRows(db, `SELECT total(octet_length(value)) ${between}`);
-  const block = prepareRows(db, `SELECT ${COLUMNS} ${between}`);
-  const one = prepareRows(db, `SELECT ${COLUMNS} FROM current WHERE rowid = ?`);
+  const bytes = prepareRows(db, `SELECT total(octet_length(value)) ${BETWEEN}`);
   for (let at = 0, rows = BLOCK_ROWS; at < ids.length; rows = Math.min(BLOCK_ROWS, rows * 2)) {
     let [first, last] = [ids[at] ?? 0, 0];
     for (; ; rows = Math.ceil(rows / 2)) {
@@ -43,22 +47,84 @@ export function* rowBlocks(db: DatabaseSync, prefix: string): Generator<readonly
       if (rows === 1 || last - first >= rows * SPARSE) break;
       if (Number(cellsOf(bytes.get(first, last, ...bounds) ?? [])[0]) <= BLOCK_BYTES) break;
     }
-    if (last - first < rows * SPARSE) {
-      yield block.all(first, last, ...bounds);
-      at += rows;
-    } else {
-      const found: object[] = [];
-      let size = 0;
-      for (const end = at + rows; at < end && size < BLOCK_BYTES; at += 1) {
-        const row = one.get(ids[at] ?? 0);
-        if (row === undefined)
-          throw new DamageError(`row ${ids[at]} is in the index of keys and not in the table`);
-        found.push(row);
-        size += String(cellsOf(row)[1]).length;
-      }
-      yield found;
-    }
+    yield last - first < rows * SPARSE ? { first, last } : { ids: ids.subarray(at, at + rows) };
+    at += rows;
   }
+}
+
+/** Looks rows up one by one. */
+function* rowsById(db: DatabaseSync, ids: Float64Array): Generator<readonly object[]> {
+  const one = prepareRows(db, `SELECT ${COLUMNS} FROM current WHERE rowid = ?`);
+  let [found, size]: [object[], number] = [[], 0];
+  for (const id of ids) {
+    const row = one.get(id);
+    if (row === undefined) throw new DamageError(`row ${id} is in the index of keys and not in the table`);
+    found.push(row);
+    size += String(cellsOf(row)[1]).length;
+    if (size < BLOCK_BYTES) continue;
+    yield found;
+    [found, size] = [[], 0];
+  }
+  if (found.length > 0) yield found;
+}
+
+/** Rows of keys under a prefix, in the order of the table: as arrays of key, value, create_rev, mod_rev and sum, many at a time. */
+function* rowBlocks(db: DatabaseSync, prefix: string): Generator<readonly object[]> {
+  const bounds = keysUnder(prefix);
+  const block = prepareRows(db, `SELECT ${COLUMNS} ${BETWEEN}`);
+  for (const span of rowSpans(db, bounds)) {
+    if ('ids' in span) yield* rowsById(db, span.ids);
+    else yield block.all(span.first, span.last, ...bounds);
+  }
+}
+
+/** Rows by column. */
+export interface JoinedRows {
+  readonly keys: readonly string[];
+  /** All values in UTF-8, one after another, in memory of their own. */
+  readonly values: Uint8Array<ArrayBuffer>;
+  readonly lengths: readonly number[];
+  readonly createRevisions: readonly number[];
+  readonly modRevisions: readonly number[];
+  readonly sums: readonly number[];
+}
+
+/** The same rows, joined by SQLite: a text or a number of its own for each value of each row would take as long as finding it in the file. */
+export function* joinedBlocks(db: DatabaseSync, prefix: string): Generator<JoinedRows> {
+  const bounds = keysUnder(prefix);
+  const joined = prepareRows(db, `SELECT ${JOINED} ${BETWEEN}`);
+  for (const span of rowSpans(db, bounds)) {
+    if ('ids' in span) for (const rows of rowsById(db, span.ids)) yield joinRows(rows);
+    else yield splitJoined(joined.get(span.first, span.last, ...bounds) ?? []);
+  }
+}
+
+function splitJoined(row: object): JoinedRows {
+  const [values, keys, ...columns] = cellsOf(row);
+  if (!(values instanceof Uint8Array)) throw new DamageError('values cannot be read');
+  const numbers = columns.map((column): readonly number[] => JSON.parse(`[${String(column)}]`));
+  const [lengths = [], createRevisions = [], modRevisions = [], sums = []] = numbers;
+  const all = { keys: String(keys).split(KEY_END), lengths, createRevisions, modRevisions, sums };
+  const bytes = lengths.reduce((sum, length) => sum + length, 0);
+  // Whatever is NULL is left out of what is joined.
+  if (bytes !== values.length || Object.values(all).some(({ length }) => length !== lengths.length))
+    throw new DamageError('rows cannot be read');
+  return { ...all, values };
+}
+
+function joinRows(rows: readonly object[]): JoinedRows {
+  const entries = rows.map((row) => ({ ...entryOf(row), sum: Number(cellsOf(row)[4]) }));
+  const lengths = entries.map(({ value }) => Buffer.byteLength(value));
+  const values = new Uint8Array(lengths.reduce((sum, length) => sum + length, 0));
+  Buffer.from(values.buffer).write(entries.map(({ value }) => value).join(''));
+  return {
+    keys: entries.map(({ key }) => key),
+    values,
+    lengths,
+    createRevisions: entries.map(({ createRevision }) => createRevision),
+    modRevisions: entries.map(({ modRevision }) => modRevision),
+    sums: entries.map(({ sum }) => sum),
+  };
 }
 
 /**

@@ -5,10 +5,12 @@ import { isHot, HOT_PREFIX } from '../keys.ts';
 import { DamageError } from './fault.ts';
 import { cellsOf, prepareRows } from './rows.ts';
 import { changeSum, decodeRow, keySum, type Meta, placeOfSeq, revisionOfSeq } from './schema.ts';
-import { keysUnder, rowBlocks } from './table-scan.ts';
+import { joinedBlocks, type JoinedRows, keysUnder } from './table-scan.ts';
 
 /** So many rows are read before a verification in steps lets others have their turn. */
 const stepRows = 256;
+/** Keys that are taken from the index at a time. */
+const indexRows = 2048;
 
 /** Number and mix of all hot rows. */
 export interface HotSeal {
@@ -36,34 +38,58 @@ export function* verificationSteps(db: DatabaseSync, meta: Meta): Generator<unde
   return hot;
 }
 
+/** Who wants the hot rows while they are read. */
+export interface HotReader {
+  onRows(rows: JoinedRows): void;
+  /** They were those that the seal speaks of; that their index is whole, too, is still to be seen. */
+  onAll(): void;
+}
+
 /** The hot rows alone, by their seal. False: they are not those that it speaks of, or cannot be read. */
-export function isHotWhole(db: DatabaseSync, seal: HotSeal): boolean {
+export function isHotWhole(db: DatabaseSync, seal: HotSeal, reader?: HotReader): boolean {
   let count = 0;
   let mix = 0;
   let keyMix = 0;
   try {
-    for (const block of rowBlocks(db, HOT_PREFIX)) {
-      for (const row of block) {
-        const { key, sum } = decodeRow(row);
-        count++;
-        mix = (mix ^ sum) >>> 0;
-        keyMix ^= crc32(key);
-      }
+    for (const rows of joinedBlocks(db, HOT_PREFIX)) {
+      requireSums(rows);
+      count += rows.keys.length;
+      for (const sum of rows.sums) mix = (mix ^ sum) >>> 0;
+      for (const key of rows.keys) keyMix ^= crc32(key);
+      reader?.onRows(rows);
     }
     if (count !== seal.count || mix !== seal.mix) return false;
-    let last = '';
-    const keys = prepareRows(db, 'SELECT key FROM current WHERE key >= ? AND key < ? ORDER BY key');
-    for (const row of keys.iterate(...keysUnder(HOT_PREFIX))) {
-      const key = String(cellsOf(row)[0]);
-      if (compareKeys(last, key) >= 0) return false;
-      last = key;
-      count--;
-      keyMix ^= crc32(key);
+    reader?.onAll();
+    const [, end] = keysUnder(HOT_PREFIX);
+    let last = HOT_PREFIX;
+    const next = prepareRows(
+      db,
+      `SELECT key FROM current WHERE key > ? AND key < ? ORDER BY key LIMIT ${indexRows}`,
+    );
+    for (let keys = next.all(last, end); keys.length > 0; keys = next.all(last, end)) {
+      for (const row of keys) {
+        const key = String(cellsOf(row)[0]);
+        if (compareKeys(last, key) >= 0) return false;
+        last = key;
+        count--;
+        keyMix ^= crc32(key);
+      }
     }
     return count === 0 && keyMix === 0;
   } catch {
     // Why is found out by reading everything.
     return false;
+  }
+}
+
+function requireSums({ keys, values, lengths, createRevisions, modRevisions, sums }: JoinedRows): void {
+  let from = 0;
+  for (const [at, key] of keys.entries()) {
+    const to = from + (lengths[at] ?? 0);
+    const sum = keySum(key, createRevisions[at] ?? 0, modRevisions[at] ?? 0);
+    if (crc32(values.subarray(from, to), sum) !== sums[at])
+      throw new DamageError(`key ${key} fails its checksum`);
+    from = to;
   }
 }
 

@@ -1,7 +1,8 @@
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { type Commit, type CommitResult, KvUnavailableError } from '../kv.ts';
+import { type Commit, type CommitResult, KvUnavailableError, type RowPack } from '../kv.ts';
 import { StoreFormatError } from '../record-codec.ts';
+import { ReadAhead } from './row-packs.ts';
 import { type BatchEvents, createPendingAnswers } from './pending-answers.ts';
 import {
   encodeCommit,
@@ -22,6 +23,8 @@ export interface WriterLink {
   readonly problem: string | undefined;
   /** Durable transactions since the thread started, for measuring how many commits share one. */
   readonly transactions: number;
+  /** The live records as the thread reads them while it is opened; undefined: it does not, or they were taken. */
+  takeReadAhead(): AsyncIterable<RowPack> | undefined;
   /** Resolves when the live records have been checked; until then nothing is written. Rejects when they are damaged. */
   readonly live: Promise<void>;
   /** Has all content checked. Resolves when it was. Rejects when it is damaged. */
@@ -62,6 +65,7 @@ export async function startWriter(options: WriterOptions, events: WriterLinkEven
   /** The round before asked for one thing. */
   let isLone = false;
   let onClosed: (() => void) | undefined;
+  let readAhead: ReadAhead | undefined;
   const live = Promise.withResolvers<void>();
   const verified = Promise.withResolvers<void>();
   // The opener of the store awaits them; a restarted thread has no opener.
@@ -109,7 +113,12 @@ export async function startWriter(options: WriterOptions, events: WriterLinkEven
   function onMessage(message: FromWriter, opened: PromiseWithResolvers<void>): void {
     switch (message.kind) {
       case 'opened':
+        if (message.readAhead) readAhead = new ReadAhead();
         opened.resolve();
+        return;
+      case 'rows':
+        if (message.pack !== undefined) readAhead?.add(message.pack);
+        else readAhead?.end(message.whole);
         return;
       case 'ready':
         ready = true;
@@ -148,12 +157,13 @@ export async function startWriter(options: WriterOptions, events: WriterLinkEven
     }
   }
 
-  function start(): Promise<void> {
+  function start(isFirst = false): Promise<void> {
     const opened = Promise.withResolvers<void>();
     // `.ts` in a checkout, `.js` in an installation.
     const thread = `./writer-thread${extname(import.meta.url)}`;
     worker = new Worker(new URL(thread, import.meta.url), {
-      workerData: options,
+      // Nobody waits for live records a second time.
+      workerData: { ...options, readAhead: isFirst && options.readAhead },
       execArgv: [],
     });
     let cause: unknown;
@@ -165,6 +175,7 @@ export async function startWriter(options: WriterOptions, events: WriterLinkEven
       const detail = cause instanceof Error ? cause.message : 'no reason given';
       const reason = `the writer thread of ${options.dir} ended: ${detail}`;
       const error = new KvUnavailableError(reason, true, { cause });
+      readAhead?.end(false);
       for (const { reject } of [opened, live]) reject(error);
       // Who ends it does not wait for the rest.
       if (!closing) verified.reject(error);
@@ -219,7 +230,7 @@ export async function startWriter(options: WriterOptions, events: WriterLinkEven
   }
 
   try {
-    await start();
+    await start(true);
   } catch (error) {
     await close();
     throw error;
@@ -237,6 +248,7 @@ export async function startWriter(options: WriterOptions, events: WriterLinkEven
     get transactions() {
       return transactions;
     },
+    takeReadAhead: () => readAhead?.take(),
     live: live.promise,
     verify() {
       if (!verifying && ready) send({ kind: 'verify' });

@@ -16,7 +16,8 @@ import { openWriter, type Writer } from './writer.ts';
 if (parentPort === null) throw new Error('the writer runs in a thread of its own');
 const port = parentPort;
 const options = workerData as WriterOptions;
-const post = (message: FromWriter): void => port.postMessage(message);
+const post = (message: FromWriter, moved: readonly ArrayBuffer[] = []): void =>
+  port.postMessage(message, moved);
 
 function open(): Writer | undefined {
   const files = storeFiles(options.dir);

@@ -10,11 +10,12 @@ import {
   type FlatList,
   type WriterOptions,
 } from './protocol.ts';
+import { packOf } from './row-packs.ts';
 import { keepPages, NO_SEAL, voidHotSeal } from './schema.ts';
 import { createShortage } from './shortage.ts';
 import { busyTimeoutMs, createTransactions } from './transactions.ts';
 import { createVerification } from './verification.ts';
-import { isHotWhole, verifyContent } from './verify.ts';
+import { type HotReader, isHotWhole, verifyContent } from './verify.ts';
 import { verifyWal } from './wal-check.ts';
 
 export interface Writer {
@@ -46,10 +47,27 @@ const longestTimerMs = 24 * 60 * 60 * 1000;
  * Proves what is served at once: the hot rows by their seal, where there is one, else everything. True: nothing is left to be proved.
  * Throws when the file is damaged.
  */
-function verifyOpened(db: DatabaseSync, ledger: Ledger): boolean {
-  const { hotCount, hotMix } = ledger.meta;
+function verifyOpened(
+  db: DatabaseSync,
+  ledger: Ledger,
+  readAhead: boolean,
+  post: (message: FromWriter, moved?: readonly ArrayBuffer[]) => void,
+): boolean {
+  const { hotCount, hotMix, head } = ledger.meta;
   const isSealed = rowsOf(ledger.meta) >= wholeBelowRows && hotCount !== NO_SEAL;
-  if (isSealed && isHotWhole(db, { count: hotCount, mix: hotMix })) return false;
+  const isReadAhead = isSealed && readAhead;
+  post({ kind: 'opened', readAhead: isReadAhead });
+  let isRead = false;
+  const reader: HotReader = {
+    onRows: (rows) => post({ kind: 'rows', pack: packOf(rows, head), whole: false }, [rows.values.buffer]),
+    onAll: () => {
+      isRead = true;
+      post({ kind: 'rows', whole: true });
+    },
+  };
+  if (isSealed && isHotWhole(db, { count: hotCount, mix: hotMix }, isReadAhead ? reader : undefined))
+    return false;
+  if (isReadAhead && !isRead) post({ kind: 'rows', whole: false });
   ledger.proved(verifyContent(db, ledger.meta));
   return true;
 }
@@ -58,14 +76,16 @@ function verifyOpened(db: DatabaseSync, ledger: Ledger): boolean {
  * The only writer of the database. Everything that has queued while one transaction was being synced shares the next:
  * each commit is judged against the state that its predecessors in the transaction left, and gets its own revision.
  */
-export function openWriter(options: WriterOptions, post: (message: FromWriter) => void): Writer {
+export function openWriter(
+  options: WriterOptions,
+  post: (message: FromWriter, moved?: readonly ArrayBuffer[]) => void,
+): Writer {
   const files = storeFiles(options.dir);
   verifyWal(`${files.database}-wal`);
   const db = new DatabaseSync(files.database, { timeout: busyTimeoutMs });
   prepareWriter(db);
   const ledger = createLedger(db);
-  post({ kind: 'opened' });
-  let isVerified = verifyOpened(db, ledger);
+  let isVerified = verifyOpened(db, ledger, options.readAhead, post);
   keepPages(db);
   const transactions = createTransactions(db, ledger, files, (fault) =>
     post({ kind: 'problem', damaged: fault?.kind === 'damaged', problem: fault?.message }),
