@@ -3,19 +3,32 @@ import './begin.ts';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { CSPProvider } from '@base-ui/react/csp-provider';
-import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { LiveProvider } from './app/live.tsx';
+import { prepared } from './app/prepared.ts';
 import { createDashboardRouter } from './app/router.tsx';
 import { SessionProvider } from './app/session.tsx';
 import { Toasts } from './components/toast.tsx';
-import { RejectionError } from '../sdk/index.ts';
+import { RejectionError, UnreachableError } from '../sdk/index.ts';
 import { followSystemTheme } from './lib/theme.ts';
 import './style.css';
 
 followSystemTheme();
 
+/** After which the page asks again for what nobody answered, rather than with its next reading in half a minute. */
+const AGAIN_MS = 3000;
+
 const queries = new QueryClient({
+  queryCache: new QueryCache({
+    onError: (error, { queryKey }) => {
+      if (!(error instanceof UnreachableError)) return;
+      setTimeout(
+        () => void queries.refetchQueries({ queryKey, exact: true, type: 'active', stale: true }),
+        AGAIN_MS,
+      );
+    },
+  }),
   defaultOptions: {
     queries: {
       staleTime: 5000,
@@ -27,23 +40,28 @@ const queries = new QueryClient({
   },
 });
 const router = createDashboardRouter();
-// The code of the page comes while the control plane is asked who this is.
-void router.load();
 
-const root = document.getElementById('root');
-if (root === null) throw new Error('the page has no place for the application');
-createRoot(root).render(
-  <StrictMode>
-    <CSPProvider disableStyleElements>
-      <QueryClientProvider client={queries}>
-        <Toasts>
-          <SessionProvider>
-            <LiveProvider>
-              <RouterProvider router={router} />
-            </LiveProvider>
-          </SessionProvider>
-        </Toasts>
-      </QueryClientProvider>
-    </CSPProvider>
-  </StrictMode>,
-);
+async function start(): Promise<void> {
+  const root = document.getElementById('root');
+  if (root === null) throw new Error('the page has no place for the application');
+  // The code of the page comes while the control plane is asked who this is.
+  await prepared(queries, router.load());
+  createRoot(root).render(
+    <StrictMode>
+      <CSPProvider disableStyleElements>
+        <QueryClientProvider client={queries}>
+          <Toasts>
+            <SessionProvider>
+              <LiveProvider>
+                <RouterProvider router={router} />
+              </LiveProvider>
+            </SessionProvider>
+          </Toasts>
+        </QueryClientProvider>
+      </CSPProvider>
+    </StrictMode>,
+  );
+}
+
+// Nothing waits for the whole of this file: code of pages imports it, and would wait for itself.
+void start();

@@ -5,10 +5,11 @@ import { defineConfig, type Plugin } from 'vite';
 
 /**
  * What nearly every page draws with, as one file: each small one costs a request, and more bytes of headers than it has of its own. Nothing
- * that opens windows or menus, which come when they are opened.
+ * that opens windows or menus, which come when they are opened. With the list of deployments, which is opened most and is the longest: its
+ * code is there when its rows are.
  */
 const COMMON =
-  /dashboard[\\/](app[\\/](session|use-records|page-title|address)|components[\\/](badge|button|empty-state|error-notice|icon|loading|meter|page|pending-page|quota-meters|time-ago)|lib[\\/](format|reason-first|short-ids))\.|core[\\/]model[\\/](instance-name|reason|values)\.|deployment-queries|use-sync-external-store|react[\\/]jsx-runtime/;
+  /dashboard[\\/](app[\\/](session|use-records|page-title|address)|components[\\/](badge|button|data-table|empty-state|error-notice|icon|loading|meter|page|pending-page|quota-meters|row-link|search-box|time-ago|use-narrow|use-window)|features[\\/]deployments[\\/](deployments-page|health|marks|usage-cell)|lib[\\/](format|reason-first|short-ids))\.|core[\\/]model[\\/](instance-name|reason|values)\.|deployment-queries|use-sync-external-store|react[\\/]jsx-runtime/;
 
 /** By itself, so that it waits for nothing else. */
 const BEGIN = /dashboard[\\/](begin|lib[\\/]begun)\.ts/;

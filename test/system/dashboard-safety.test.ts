@@ -213,7 +213,6 @@ describe('a session in the browser', () => {
     await stage.shop.call('DELETE', `/api/v1/tokens/${brief.id}`);
     // Changed meanwhile: what was being edited is still of the revision before.
     await stage.shop.call('PUT', '/api/v1/deployments/mailer', { labels: { team: 'mail' } });
-    await page.getByRole('button', { name: 'Check' }).click();
     const viewer = await token('viewer', 'viewer');
     await again(page, viewer.token);
     await page.getByText('This page is not for your role').waitFor();
@@ -312,6 +311,8 @@ describe('speed', () => {
     await signIn(page, stage.plane.url, many.token);
     await page.goto(`${stage.plane.url}/deployments`);
     await page.getByText(`${MANY.toLocaleString('en')} deployments`).waitFor();
+    // A row that is drawn over with another record gives up the focus.
+    await page.getByRole('link', { name: 'web-0000' }).focus();
     // Frames while the whole list goes by.
     const frames = (await page.evaluate(`(async () => {
       const scroller = [...document.querySelectorAll('[aria-label=Deployments]')].find((e) => e.scrollHeight > e.clientHeight + 1000);
@@ -331,6 +332,7 @@ describe('speed', () => {
       `${MANY.toLocaleString('en')} rows: frame p50 ${sorted[60]?.toFixed(0)} ms, longest ${sorted.at(-1)?.toFixed(0)} ms, ${frames.rows} rows drawn\n`,
     );
     expect(frames.rows).toBeLessThan(120);
+    expect(await page.evaluate("document.activeElement.closest('tbody')")).toBeNull();
     await page.getByRole('link', { name: `web-${String(MANY - 1).padStart(4, '0')}` }).waitFor();
   });
 });

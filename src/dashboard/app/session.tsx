@@ -1,5 +1,5 @@
 import { createContext, type ReactNode, use, useCallback, useEffect, useMemo, useState } from 'react';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { queryOptions, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { Permission } from '../../core/model/permission.ts';
 import { type Client, RejectionError } from '../../sdk/index.ts';
 import { apiOf } from '../lib/api.ts';
@@ -51,15 +51,24 @@ async function whoAmI(tenant: string | undefined, signal: AbortSignal): Promise<
   }
 }
 
-export function SessionProvider({ children }: { readonly children: ReactNode }) {
-  const queries = useQueryClient();
-  const [chosen, setChosen] = useState(() => localStorage.getItem(TENANT_KEY) ?? undefined);
-  const [ended, setEnded] = useState(false);
-  const { data, error, refetch } = useQuery({
+/** As it was chosen last in this browser. */
+export function chosenTenant(): string | undefined {
+  return localStorage.getItem(TENANT_KEY) ?? undefined;
+}
+
+export function sessionQuery(chosen: string | undefined) {
+  return queryOptions({
     queryKey: ['session', chosen],
     queryFn: ({ signal }) => whoAmI(chosen, signal),
     staleTime: Number.POSITIVE_INFINITY,
   });
+}
+
+export function SessionProvider({ children }: { readonly children: ReactNode }) {
+  const queries = useQueryClient();
+  const [chosen, setChosen] = useState(chosenTenant);
+  const [ended, setEnded] = useState(false);
+  const { data, error, refetch } = useQuery(sessionQuery(chosen));
   const view = data ?? undefined;
 
   const close = useCallback(() => {

@@ -1,8 +1,8 @@
-import { type ReactNode, useMemo, useRef, useState } from 'react';
+import { memo, type ReactNode, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import { reasonFirst } from '../lib/reason-first.ts';
 import { Icon } from './icon.tsx';
 import { useNarrow } from './use-narrow.ts';
-import { useRowWindow } from './use-window.ts';
+import { usePlaces, useRowWindow } from './use-window.ts';
 
 declare module 'react' {
   interface CSSProperties {
@@ -67,6 +67,97 @@ function sorted<Row>(
     .map(({ row }) => row);
 }
 
+/** How the rows of a table are laid out: on a wide screen, cut to one height, or whole. */
+interface Layout {
+  readonly isNarrow: boolean;
+  readonly isDetailed: boolean;
+  readonly isWhole: boolean;
+}
+
+// What is laid out as blocks is no table to the browser any more.
+const roleIn = ({ isWhole }: Layout, role: string) => (isWhole ? role : undefined);
+const wideClass = ({ wide }: { readonly wide?: boolean }) => (wide === true ? 'hidden lg:table-cell' : '');
+
+function cellClass<Row>(column: Column<Row>, place: number, { isWhole, isDetailed }: Layout): string {
+  const whole = place === 0 ? 'min-w-0 flex-1' : column.below === true ? 'order-last mt-2 basis-full' : '';
+  const own = isWhole ? whole : `truncate border-b px-4 group-last:border-b-0 ${isDetailed ? 'pb-6' : ''}`;
+  return `${own} ${column.align === 'right' ? 'text-right' : ''} ${wideClass(column)}`;
+}
+
+/** What is drawn of a record. Methods: a row is drawn by those of its own table and by no other. */
+interface Drawing<Row> {
+  cell(row: Row, place: number): ReactNode;
+  /** On narrow screens. */
+  detail(row: Row): ReactNode;
+}
+
+interface RowProps {
+  readonly row: unknown;
+  /** Of the record. */
+  readonly id: string;
+  readonly index: number;
+  readonly columns: readonly { readonly title: string; readonly wide?: boolean }[];
+  /** Of its cells, by column. */
+  readonly classes: readonly string[];
+  readonly layout: Layout;
+  readonly height: number;
+  readonly drawing: Drawing<unknown>;
+}
+
+/** Rows that stay in view are not drawn again while others come and go. */
+const TableRow = memo(function TableRow({
+  row,
+  id,
+  index,
+  columns,
+  classes,
+  layout,
+  height,
+  drawing,
+}: RowProps) {
+  const { isNarrow, isDetailed, isWhole } = layout;
+  const own = useRef<HTMLTableRowElement>(null);
+  // Drawn for another record it must not keep the focus: a key would be meant for the one before.
+  useLayoutEffect(() => {
+    const element = own.current;
+    return () => {
+      const { activeElement: focused } = document;
+      if (focused instanceof HTMLElement && element?.contains(focused) === true) focused.blur();
+    };
+  }, [id]);
+  const look = isWhole
+    ? 'relative flex flex-wrap items-center justify-between gap-x-3 border-b px-4 py-2.5 last:border-b-0'
+    : isDetailed
+      ? 'relative'
+      : '';
+  return (
+    <tr
+      ref={own}
+      role={roleIn(layout, 'row')}
+      aria-rowindex={index + 2}
+      style={isWhole ? undefined : { height }}
+      className={`group hover:bg-hover ${look}`}
+    >
+      {columns.map((column, place) => (
+        <td key={column.title} role={roleIn(layout, 'cell')} className={classes[place]}>
+          {/* What is not seen is not drawn: a cell may ask for what it shows. */}
+          {isNarrow && column.wide === true ? null : drawing.cell(row, place)}
+          {isDetailed && !isWhole && place === 0 ? (
+            <div className="absolute inset-x-4 bottom-2 truncate text-xs text-muted">
+              {drawing.detail(row)}
+            </div>
+          ) : null}
+        </td>
+      ))}
+      {isWhole ? (
+        <td role="cell" className="mt-1 basis-full text-xs text-muted">
+          {drawing.detail(row)}
+        </td>
+      ) : null}
+    </tr>
+  );
+});
+
 /**
  * A table of any length: only the rows in view are drawn. All rows have one height; what does not fit is cut, and the
  * page of the record shows it whole. A short one on a narrow screen is drawn whole, each row as high as its content.
@@ -80,6 +171,7 @@ export function DataTable<Row>({
   detail,
   empty,
   height = 'calc(100dvh - 13rem)',
+  isPlain = false,
 }: {
   readonly label: string;
   readonly rows: readonly Row[];
@@ -91,6 +183,8 @@ export function DataTable<Row>({
   readonly empty?: ReactNode;
   /** The most that the table takes before it scrolls. */
   readonly height?: string;
+  /** Its cells keep nothing of their own between two records, so that a row which scrolls away is drawn over with the next one. */
+  readonly isPlain?: boolean;
 }) {
   const isNarrow = useNarrow();
   const isDetailed = isNarrow && detail !== undefined;
@@ -103,10 +197,22 @@ export function DataTable<Row>({
   const { first, last, above, below } = isWhole
     ? { first: 0, last: ordered.length, above: 0, below: 0 }
     : inView;
+  const drawn = ordered.slice(first, last);
+  const places = usePlaces(drawn.map(rowKey));
+  const layout = useMemo(() => ({ isNarrow, isDetailed, isWhole }), [isNarrow, isDetailed, isWhole]);
+  const classes = useMemo(
+    () => columns.map((column, place) => cellClass(column, place, layout)),
+    [columns, layout],
+  );
+  const drawing = useMemo<Drawing<Row>>(
+    () => ({
+      cell: (row, place) => columns[place]?.cell(row),
+      detail: (row) => detail?.(row),
+    }),
+    [columns, detail],
+  );
   if (rows.length === 0 && empty !== undefined) return <>{empty}</>;
-  // What is laid out as blocks is no table to the browser any more.
-  const roleOf = (role: string) => (isWhole ? role : undefined);
-  const wide = (column: Column<Row>) => (column.wide ? 'hidden lg:table-cell' : '');
+  const roleOf = (role: string) => roleIn(layout, role);
   const width = (column: Column<Row>) => (column.width?.endsWith('%') ? 'lg:w-(--width)' : 'w-(--width)');
   return (
     <section
@@ -138,7 +244,7 @@ export function DataTable<Row>({
                   role={roleOf('columnheader')}
                   aria-sort={isSorted ? (sorting.isDown ? 'descending' : 'ascending') : undefined}
                   style={column.width === undefined ? undefined : { '--width': column.width }}
-                  className={`${isWhole ? '' : 'border-b bg-surface px-4 py-2'} text-xs wrap-normal font-medium text-muted ${column.align === 'right' ? 'text-right' : ''} ${wide(column)} ${isWhole ? '' : width(column)}`}
+                  className={`${isWhole ? '' : 'border-b bg-surface px-4 py-2'} text-xs wrap-normal font-medium text-muted ${column.align === 'right' ? 'text-right' : ''} ${wideClass(column)} ${isWhole ? '' : width(column)}`}
                 >
                   {column.sortBy === undefined ? (
                     column.title
@@ -163,36 +269,22 @@ export function DataTable<Row>({
         </thead>
         <tbody role={roleOf('rowgroup')} className={isWhole ? 'block' : ''}>
           {above === 0 ? null : <tr aria-hidden="true" style={{ height: above }} />}
-          {ordered.slice(first, last).map((row, at) => (
-            <tr
-              key={rowKey(row)}
-              role={roleOf('row')}
-              aria-rowindex={first + at + 2}
-              style={isWhole ? undefined : { height: rowHeight }}
-              className={`group relative hover:bg-hover ${isWhole ? 'flex flex-wrap items-center justify-between gap-x-3 border-b px-4 py-2.5 last:border-b-0' : ''}`}
-            >
-              {columns.map((column, place) => (
-                <td
-                  key={column.title}
-                  role={roleOf('cell')}
-                  className={`${isWhole ? (place === 0 ? 'min-w-0 flex-1' : column.below === true ? 'order-last mt-2 basis-full' : '') : `truncate border-b px-4 group-last:border-b-0 ${isDetailed ? 'pb-6' : ''}`} ${column.align === 'right' ? 'text-right' : ''} ${wide(column)}`}
-                >
-                  {/* What is not seen is not drawn: a cell may ask for what it shows. */}
-                  {isNarrow && column.wide === true ? null : column.cell(row)}
-                  {isDetailed && !isWhole && place === 0 ? (
-                    <div className="absolute inset-x-4 bottom-2 truncate text-xs text-muted">
-                      {detail(row)}
-                    </div>
-                  ) : null}
-                </td>
-              ))}
-              {isWhole ? (
-                <td role="cell" className="mt-1 basis-full text-xs text-muted">
-                  {detail(row)}
-                </td>
-              ) : null}
-            </tr>
-          ))}
+          {drawn.map((row, at) => {
+            const id = rowKey(row);
+            return (
+              <TableRow
+                key={isPlain ? places.get(id) : id}
+                row={row}
+                id={id}
+                index={first + at}
+                columns={columns}
+                classes={classes}
+                layout={layout}
+                height={rowHeight}
+                drawing={drawing}
+              />
+            );
+          })}
           {below === 0 ? null : <tr aria-hidden="true" style={{ height: below }} />}
         </tbody>
       </table>

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { rowWindow } from './use-window.ts';
+import { placesOf, rowWindow } from './use-window.ts';
 
 describe('the window of a long list', () => {
   it('draws a few of thousands', () => {
@@ -16,4 +16,26 @@ describe('the window of a long list', () => {
   });
   it('draws all of a short list', () =>
     expect(rowWindow(0, 800, 44, 3)).toEqual({ first: 0, last: 3, above: 0, below: 0 }));
+});
+
+describe('places of a table that is drawn over', () => {
+  const places = (before: ReadonlyMap<string, number>, inView: string) => placesOf(before, inView.split(''));
+  it('stay with the records that stay, and go to others when theirs have left', () => {
+    const first = places(new Map(), 'abcd');
+    expect([...first]).toEqual([...'abcd'].map((key, at) => [key, at]));
+    const next = places(first, 'cdef');
+    expect(next.get('c')).toBe(2);
+    expect(next.get('d')).toBe(3);
+    expect([next.get('e'), next.get('f')].sort()).toEqual([0, 1]);
+  });
+  it('are no more than rows are drawn, wherever the list goes', () => {
+    let at = places(new Map(), 'abcd');
+    for (const inView of ['mnop', 'nopq', 'abcdefgh', 'zyxw', 'ghza', 'a']) {
+      at = places(at, inView);
+      const used = [...at.values()];
+      expect(new Set(used).size).toBe(inView.length);
+      expect(Math.max(...used)).toBeLessThan(8);
+    }
+    expect(places(at, 'xyz').size).toBe(3);
+  });
 });

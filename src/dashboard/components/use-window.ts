@@ -1,4 +1,4 @@
-import { type RefObject, useEffect, useState } from 'react';
+import { type RefObject, useEffect, useRef, useState } from 'react';
 
 export interface RowWindow {
   readonly first: number;
@@ -25,13 +25,47 @@ export function rowWindow(
   return { first, last, above: first * rowHeight, below: Math.max(0, count - last) * rowHeight };
 }
 
+/**
+ * Which place of the table draws each record: those that stay in view keep theirs, the others take over the places of those that left. Pure, so
+ * that it can be tried without a browser.
+ */
+export function placesOf(
+  before: ReadonlyMap<string, number>,
+  inView: readonly string[],
+): ReadonlyMap<string, number> {
+  const wanted = new Set(inView);
+  const taken = new Set([...before].filter(([key]) => wanted.has(key)).map(([, place]) => place));
+  let next = 0;
+  const free = (): number => {
+    while (taken.has(next)) next += 1;
+    next += 1;
+    return next - 1;
+  };
+  return new Map(inView.map((key) => [key, before.get(key) ?? free()]));
+}
+
+/** The places of the records that are drawn, as they were assigned while the list went by. */
+export function usePlaces(inView: readonly string[]): ReadonlyMap<string, number> {
+  const places = useRef<ReadonlyMap<string, number>>(new Map());
+  places.current = placesOf(places.current, inView);
+  return places.current;
+}
+
+/** So many rows more than the height has room for are left as they are: drawing again costs more. */
+const SPARE_ROWS = 8;
+
 /** The rows to draw in a scrolled element: a list of thousands costs what is seen of it. */
 export function useRowWindow(
   scroller: RefObject<HTMLElement | null>,
   rowHeight: number,
   count: number,
 ): RowWindow {
-  const [view, setView] = useState({ scrolled: 0, height: 900, overscan: OVERSCAN });
+  // At first what the browser's window can show, and nothing beyond it until that is on the screen.
+  const [view, setView] = useState(() => ({
+    scrolled: 0,
+    height: window.innerHeight + rowHeight,
+    overscan: 0,
+  }));
   useEffect(() => {
     const element = scroller.current;
     if (element === null) return undefined;
@@ -42,7 +76,8 @@ export function useRowWindow(
         // Rows are drawn in steps, so most scrolling draws nothing new.
         const scrolled = Math.floor(element.scrollTop / (rowHeight * 4)) * rowHeight * 4;
         const height = element.clientHeight + rowHeight * 4;
-        if (before.scrolled === scrolled && before.height === height) return before;
+        const spare = before.height - height;
+        if (before.scrolled === scrolled && spare >= 0 && spare < rowHeight * SPARE_ROWS) return before;
         // Nothing of the last frame is left: only what is seen is drawn until it rests.
         const isJump = Math.abs(scrolled - before.scrolled) >= height;
         if (!isJump) return { scrolled, height, overscan: before.overscan };
@@ -50,8 +85,9 @@ export function useRowWindow(
         settling = setTimeout(settled, SETTLED_MS);
         return { scrolled, height, overscan: 0 };
       });
-    read();
+    settling = setTimeout(settled, SETTLED_MS);
     element.addEventListener('scroll', read, { passive: true });
+    // It is called at first, too, when the layout is known: asking for the height before would make the browser do it twice.
     const resized = new ResizeObserver(read);
     resized.observe(element);
     return () => {

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { beginPage, forgetBegun, hasBegunDeployments, takeBegun } from './begun.ts';
 
-const LIST = '/api/v1/deployments?limit=100';
+const LIST = '/api/v1/deployments?limit=50';
 const SESSION = '/api/v1/session';
 const never = new AbortController().signal;
 

@@ -13,7 +13,7 @@ interface Begun {
 export const TENANT_KEY = 'berth.tenant';
 
 /** More than a screen shows; soon there. */
-export const FIRST_ROWS = 100;
+export const FIRST_ROWS = 50;
 
 const YOUNG_MS = 5000;
 const SESSION = '/api/v1/session';

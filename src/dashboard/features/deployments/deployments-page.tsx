@@ -95,7 +95,7 @@ const COLUMNS: readonly Column<Deployment>[] = [
     title: 'Uses',
     width: '7rem',
     wide: true,
-    cell: ({ name, status }) => (status.running === 0 ? null : <UsageCell name={name} />),
+    cell: ({ name, status }) => (status.running === 0 ? null : <UsageCell key={name} name={name} />),
   },
   {
     title: 'Changed',
@@ -222,6 +222,7 @@ export function DeploymentsPage() {
               rowKey={({ id }) => id}
               rowHeight={56}
               detail={detailOf}
+              isPlain
               empty={
                 data.length === 0 ? <NoDeployments /> : <EmptyState title="Nothing matches" icon="search" />
               }
