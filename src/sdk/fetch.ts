@@ -29,15 +29,16 @@ export async function* piecesOf({ body }: FetchAnswer): AsyncGenerator<Uint8Arra
     return;
   }
   const reader = body.getReader();
+  let isRead = false;
   try {
-    for (;;) {
+    while (!isRead) {
       const { done, value } = await reader.read();
-      if (done) return;
+      isRead = done;
       if (value !== undefined) yield value;
     }
   } finally {
-    // A caller that stops early does not want the rest.
-    await reader.cancel().catch(() => undefined);
+    // A caller that stops early does not want the rest. One that has read all leaves the connection as it is, for the next request.
+    if (!isRead) await reader.cancel().catch(() => undefined);
   }
 }
 

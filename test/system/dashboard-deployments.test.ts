@@ -9,6 +9,8 @@ import type { ObligingAgent } from '../support/agents/obliging-agent.ts';
 let stage: DashboardStage;
 let berlin: ObligingAgent;
 let failures: readonly ReportedFailure[] = [];
+/** The container of `crashed`, until it is started again. */
+let isDown = false;
 /** Run as a script, it would leave a mark; shown as text, it stays what it is. */
 const SCRIPT = '<img src=x onerror="window.hit=1"><script>window.hit=1</script>';
 
@@ -19,6 +21,9 @@ beforeAll(async () => {
     logLines: ['listening on :8080'],
     said: { features: ['confinement', 'instances'] },
     reports: () => ({ failures }),
+    // As agents do: how a run failed comes with the report that it has.
+    judge: ({ deployment }) =>
+      deployment === 'crashed' && isDown ? { phase: 'failed', reason: 'out_of_memory' } : undefined,
   });
   await stage.agent('paris-1', { labels: { 'berth.io/country': 'FR', disk: 'hdd' } });
 });
@@ -279,7 +284,7 @@ describe('a deployment in the dashboard', () => {
     berlin.print('GET /cart 500');
     await log.getByText('GET /cart 500').first().waitFor();
     await page.getByLabel('Find in the log').fill('CART');
-    const found = page.getByRole('status').filter({ hasText: / of / });
+    const found = page.getByRole('status').filter({ hasText: /^\d+ of \d+$/ });
     const places = Number((await found.innerText()).split(' of ')[1]);
     expect(places).toBeGreaterThan(1);
     expect(await found.innerText()).toBe(`${places} of ${places}`);
@@ -325,9 +330,13 @@ describe('a deployment in the dashboard', () => {
         health: 'connection refused',
       },
     ];
+    isDown = true;
     berlin.report();
     const panel = page.getByRole('region', { name: 'Failures' });
     await panel.getByText('out of memory').waitFor();
+    isDown = false;
+    berlin.report();
+    await phaseOf(page, 'Running');
     await panel.getByText(`exit code 137 (SIGKILL): ${SCRIPT}`).waitFor();
     await panel.getByText('exit 137 after 4.2 s').first().waitFor();
     await panel.getByRole('button', { name: 'Show 2 lines' }).click();
@@ -346,7 +355,8 @@ describe('a deployment in the dashboard', () => {
     await page.getByRole('heading', { name: `crashed-${one.id.slice(-8)}` }).waitFor();
     await page.getByRole('region', { name: 'What it received' }).getByText(IMAGE).waitFor();
     const events = page.getByRole('region', { name: 'Events' }).getByRole('listitem');
-    await events.filter({ hasText: 'instance.started' }).waitFor();
+    await events.filter({ hasText: 'instance.failed' }).waitFor();
+    await events.filter({ hasText: 'instance.started' }).first().waitFor();
     expect(await events.first().innerText()).toContain('instance.created');
     await page.getByRole('tab', { name: 'Failures' }).click();
     await panel.getByText(`exit code 137 (SIGKILL): ${SCRIPT}`).waitFor();

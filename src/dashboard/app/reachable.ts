@@ -6,8 +6,10 @@ const WAIT_MS = 2000;
 
 async function answers(): Promise<boolean> {
   try {
-    const { ok } = await fetch('/readyz', { cache: 'no-store', signal: AbortSignal.timeout(WAIT_MS) });
-    return ok;
+    const answer = await fetch('/readyz', { cache: 'no-store', signal: AbortSignal.timeout(WAIT_MS) });
+    // Unread it would stay open until the time is over, and one more of a browser's few connections be taken.
+    await answer.text();
+    return answer.ok;
   } catch {
     return false;
   }

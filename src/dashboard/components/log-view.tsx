@@ -280,7 +280,7 @@ export function LogView({
           Download
         </Button>
         {/* Lines that wait are shown before anything is read again, which may be gone. */}
-        {isKept ? null : isOver && !isPaused ? (
+        {isKept && log.error === undefined ? null : isOver && !isPaused ? (
           <Button small icon="refresh" onClick={readAgain}>
             Read again
           </Button>
