@@ -9,11 +9,9 @@ import type { StoredValues } from './known-values.ts';
 import { streamLog } from './log-stream.ts';
 import { PacedScrubber } from './paced-scrubber.ts';
 import { type ReportSources, SECTIONS } from './report.ts';
+import { sampleTimes } from './sample-times.ts';
 import { type EventSink, keptAlive, send } from './sink.ts';
 
-/** Of metrics within the time that a report lasts, the first and the last included. */
-const SAMPLES = 7;
-const SHORTEST_STEP_MS = 1000;
 /** A file goes in parts, each an event. */
 const PART_LENGTH = 262_144;
 
@@ -88,14 +86,12 @@ export class Diagnostics {
     const profiling = profile ? cpuProfile(forMs, pause) : undefined;
     // Awaited below; a failure in the meantime is told there.
     profiling?.catch(() => undefined);
-    const samples = forMs === 0 ? 1 : SAMPLES;
-    const stepMs = Math.max(forMs / (SAMPLES - 1), SHORTEST_STEP_MS);
-    const endMs = performance.now() + forMs;
-    for (let count = 0; count < samples && !signal.aborted; count += 1) {
-      if (count > 0) await pause(Math.min(stepMs, endMs - performance.now()));
+    const beganMs = performance.now();
+    for (const [count, atMs] of sampleTimes(forMs).entries()) {
+      if (signal.aborted) break;
+      await pause(beganMs + atMs - performance.now());
       const name = `metrics/${String(count).padStart(2, '0')}-${new Date().toISOString()}.txt`;
       await report.file(name, metrics);
-      if (performance.now() >= endMs) break;
     }
     if (profiling !== undefined) await report.file('cpu.cpuprofile', () => profiling);
   }
