@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
-import { LongestFirst } from './test/support/longest-first.ts';
+import { FileOrder } from './test/support/order/file-order.ts';
 
 // Every store and control plane of a test starts threads, from sources: compiled once, not at each of thousands of starts.
 process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, 'node_modules/.cache/berth-tests');
@@ -43,7 +43,7 @@ const ALONE = ['test/security/cost-fuzz.test.ts', 'test/security/agent-floods.te
 
 export default defineConfig({
   test: {
-    sequence: { sequencer: LongestFirst },
+    sequence: { sequencer: FileOrder },
     projects: [
       {
         test: {
