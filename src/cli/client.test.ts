@@ -129,12 +129,25 @@ describe('the client', () => {
   });
 
   it('says so when no answer has come for five seconds', async () => {
-    const { target } = await serve(() => undefined);
+    const arrived = Promise.withResolvers<void>();
+    const { target } = await serve(() => arrived.resolve());
     const told: string[] = [];
     const client = new Client(target, undefined, (message) => told.push(message));
-    await expect(client.record(WRITE, { ...WEB, body: {}, timeoutMs: 5_200 })).rejects.toThrow('no answer');
-    expect(told).toEqual([expect.stringContaining('has not answered for 5 s; still waiting')]);
-  }, 10_000);
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    try {
+      const failing = expect(client.record(WRITE, { ...WEB, body: {}, timeoutMs: 5_200 })).rejects.toThrow(
+        'no answer',
+      );
+      await arrived.promise;
+      vi.advanceTimersByTime(4_900);
+      expect(told).toEqual([]);
+      vi.advanceTimersByTime(300);
+      await failing;
+      expect(told).toEqual([expect.stringContaining('has not answered for 5 s; still waiting')]);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
 
   it('says so when a stream that is open goes quiet, once', async () => {
     const { target } = await serve((_request, response) => {
