@@ -30,11 +30,11 @@ const CHECKOUT = join(import.meta.dirname, '../../..');
 const UNITS = join(CHECKOUT, 'packaging/systemd');
 const BOOT_MS = 60_000;
 
-/** Where `npm install --global` puts it; the sources of this checkout in place of the package. */
+/** Where `npm install --global` puts it; the build of this checkout in place of the package. */
 const BERTH = `#!/bin/sh
 program=$1
 shift
-exec /opt/node --disable-proto=delete --disable-warning=ExperimentalWarning "/opt/berth/src/$program/main.ts" "$@"
+exec /opt/node --disable-proto=delete --disable-warning=ExperimentalWarning "/opt/berth/dist/$program/main.js" "$@"
 `;
 
 export interface BootedMachine {
@@ -105,7 +105,7 @@ export async function bootMachine({
     const local = `${join(root, 'local')}:/usr/local`;
     const readOnly = bare ? [] : [local, `${realpathSync(process.execPath)}:/opt/node`];
     if (debian === undefined) readOnly.unshift('/usr');
-    for (const part of bare ? [] : ['src', 'test', 'package.json', 'node_modules'])
+    for (const part of bare ? [] : ['dist', 'src', 'test', 'package.json', 'node_modules'])
       readOnly.push(`${join(CHECKOUT, part)}:/opt/berth/${part}`);
     const log = openSync(join(root, 'boot.log'), 'a');
     container = spawn(
