@@ -188,12 +188,19 @@ async function answers(name: string, ask: () => Promise<string>): Promise<void> 
   );
 }
 
-/** Why proxies failed: their last words, of each. */
+/** Why proxies failed: their last words, of each, and whether their nodes were late to know what had left. */
 function proxiesSaid(): string {
   const logs = [one, two].map(({ agent }) =>
     readFileSync(join(agent.dataDir, 'ingress/logs/caddy.log'), 'utf8'),
   );
-  const said = [docker(one, 'logs', '--tail', '5', 'proxy'), ...logs];
+  const late = [one, two].map(({ agent }) =>
+    agent
+      .log()
+      .split('\n')
+      .filter((line) => line.includes('came into force late'))
+      .join('\n'),
+  );
+  const said = [docker(one, 'logs', '--tail', '5', 'proxy'), ...logs, ...late];
   return said.flatMap((log) => log.trim().split('\n').slice(-5)).join('\n');
 }
 

@@ -23,7 +23,7 @@ import { type Log } from '../log.ts';
 import { run } from '../volumes/program.ts';
 import { advertisedProblem } from './advertised.ts';
 import type { MeshDevice } from './device.ts';
-import { Draining } from './draining.ts';
+import { DRAIN_MS, Draining } from './draining.ts';
 import { type LocalPlace, withLocalHealth } from './local-health.ts';
 import {
   bridgeOf,
@@ -100,6 +100,7 @@ export class Mesh {
   #told: MeshMap | undefined;
   #seen: MeshMap | undefined;
   #map: MeshMap | undefined;
+  #mapMs = 0;
   /** Instances of this node in it. */
   #own: ReadonlySet<string> = new Set();
   #place: Place | undefined;
@@ -247,6 +248,7 @@ export class Mesh {
       return;
     this.#seen = told;
     this.#map = { ...told, services };
+    this.#mapMs = performance.now();
     this.#names = new Names(services);
     this.#rounds.ask('all');
   }
@@ -313,7 +315,7 @@ export class Mesh {
 
   async #round(): Promise<void> {
     if (this.#lookDue) await this.#lookAround();
-    const [map, owner, told] = [this.#map, this.#owner, this.#seen];
+    const [map, owner, told, sinceMs] = [this.#map, this.#owner, this.#seen, this.#mapMs];
     const own = map?.nodes.find(({ name }) => name === this.#options.node);
     if (map === undefined || owner === undefined || own === undefined) return;
     this.#adopt(own.publicKey);
@@ -337,10 +339,22 @@ export class Mesh {
     this.#applied = map;
     // From here on this node gives no connection to what has left.
     if (isNew && told !== undefined) this.#draining.take(told.services, performance.now());
+    if (isNew) this.#tellLate(performance.now() - sinceMs);
     this.#isPlaced = true;
     this.#placed.resolve();
     this.#solved();
     if (isNew) this.#options.onApplied();
+  }
+
+  /** Other nodes count on it: what has left is stopped there when so much time is over. */
+  #tellLate(tookMs: number): void {
+    if (!this.#isPlaced || tookMs < DRAIN_MS) return;
+    this.#options.log.warn(
+      'a map of the network came into force late: connections may have gone to what has stopped',
+      {
+        tookMs: Math.round(tookMs),
+      },
+    );
   }
 
   /** What was said of this node in `hello` may have changed: it is said again with the next report. */
