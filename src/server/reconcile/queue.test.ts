@@ -55,6 +55,42 @@ describe('keyed queue', () => {
     expect(most).toBe(1);
   });
 
+  it('begins nothing while as much is under way as may be, and goes on when some of it has ended', async () => {
+    const door = gate();
+    const begun: string[] = [];
+    let isFull = false;
+    const { queue: q } = queue(
+      async (key) => {
+        begun.push(key);
+        isFull = begun.length % 2 === 0;
+        await door.wait();
+        isFull = false;
+      },
+      { isFull: () => isFull },
+    );
+    for (const key of ['a', 'b', 'c', 'd', 'e']) q.add(key);
+    await turn();
+    expect(begun).toEqual(['a', 'b']);
+    door.open[0]?.();
+    await turn();
+    await turn();
+    expect(begun).toEqual(['a', 'b', 'c', 'd']);
+    for (let at = 1; at < 5; at += 1) {
+      door.open[at]?.();
+      await turn();
+      await turn();
+    }
+    await q.idle();
+    expect(begun).toEqual(['a', 'b', 'c', 'd', 'e']);
+    // With nothing under way nobody would call it again.
+    isFull = true;
+    q.add('f');
+    await turn();
+    expect(begun.at(-1)).toBe('f');
+    door.open[5]?.();
+    await q.idle();
+  });
+
   it('works on few heavy keys at once, and on light ones meanwhile', async () => {
     const door = gate();
     const begun: string[] = [];

@@ -8,6 +8,8 @@ export interface QueueOptions {
   readonly onFault: (key: string, fault: unknown) => void;
   readonly timers: Timers;
   readonly concurrency?: number;
+  /** As much is under way as may be: nothing begins before some of it has ended. Only while something is under way. */
+  readonly isFull?: () => boolean;
   /** Reconciling it takes much memory, so few of these run at the same time. */
   readonly isHeavy?: (key: string) => boolean;
   readonly firstRetryMs?: number;
@@ -113,7 +115,7 @@ export class KeyedQueue {
 
   #startHeavy(limit: number): void {
     for (const key of this.#heavy) {
-      if (this.#heavyWorking >= HEAVY_CONCURRENCY || this.#working.size >= limit) break;
+      if (this.#heavyWorking >= HEAVY_CONCURRENCY || this.#isFull(limit)) break;
       this.#heavy.delete(key);
       // Added again meanwhile: once is enough.
       this.#waiting.delete(key);
@@ -128,7 +130,7 @@ export class KeyedQueue {
 
   #startLight(limit: number): void {
     for (let started = 0; this.#waiting.size > 0; started += 1) {
-      if (this.#working.size >= limit) return;
+      if (this.#isFull(limit)) return;
       if (started === STARTS_PER_TURN) {
         this.#schedule();
         return;
@@ -144,6 +146,11 @@ export class KeyedQueue {
       this.#working.add(key);
       void this.#run(key);
     }
+  }
+
+  #isFull(limit: number): boolean {
+    const { size } = this.#working;
+    return size >= limit || (size > 0 && this.#options.isFull?.() === true);
   }
 
   /** The first that waits. From where the last one was: a set begins with the places of all that were removed from it. */

@@ -21,6 +21,8 @@ interface ReconcilerOptions {
   readonly concurrency?: number;
   /** Reconciling it takes much memory, so few of these run at the same time. */
   readonly isHeavy?: (request: ReconcileRequest) => boolean;
+  /** Nothing more begins while it says so and something is under way. */
+  readonly isFull?: () => boolean;
 }
 
 /** Delay of the retry after capacity may have appeared, so that many changes cause one retry. */
@@ -52,7 +54,7 @@ export abstract class Reconciler implements Controller {
   #unsubscribe: (() => void) | undefined;
   #conflicts = 0;
 
-  constructor(deps: ControllerDeps, { name, problem, concurrency, isHeavy }: ReconcilerOptions) {
+  constructor(deps: ControllerDeps, { name, problem, concurrency, isHeavy, isFull }: ReconcilerOptions) {
     this.name = name;
     this.deps = deps;
     this.#queue = new KeyedQueue(
@@ -65,6 +67,7 @@ export abstract class Reconciler implements Controller {
         },
         timers: deps.timers,
         ...(concurrency !== undefined && { concurrency }),
+        ...(isFull && { isFull }),
         ...(isHeavy && { isHeavy: (key: string) => isHeavy(requestOf(key)) }),
       },
       () => deps.clock.monotonicMs(),

@@ -127,7 +127,12 @@ export interface RowPack {
   readonly ends: Uint32Array;
 }
 
+/** etcd takes 128 writes and as many guards in one commit, and one guard is that of the tenant's shard. */
+export const FEWEST_COMMIT_WRITES = 120;
+
 export interface Kv {
+  /** How many writes, and how many guards, a controller may put into one commit; absent: `FEWEST_COMMIT_WRITES`. */
+  readonly commitWrites?: number;
   get(key: string): Promise<KvEntry | undefined>;
   /** Entries whose key starts with `prefix`, in key order (binary order of UTF-8), as one snapshot. */
   range(prefix: string, options?: RangeOptions): Promise<RangeResult>;

@@ -124,8 +124,16 @@ export class Simulation {
     this.controllers = this.#createControllers();
   }
 
-  static async start(nodes: readonly string[] = ['n1', 'n2', 'n3']): Promise<Simulation> {
-    const kv = bounded(createMemoryKv());
+  /** `commitWrites`: of a store that takes more in one commit than every store does. */
+  static async start(
+    nodes: readonly string[] = ['n1', 'n2', 'n3'],
+    commitWrites?: number,
+  ): Promise<Simulation> {
+    const memory = createMemoryKv();
+    const kv =
+      commitWrites === undefined
+        ? bounded(memory, MAX_OPERATIONS)
+        : bounded({ ...memory, commitWrites }, commitWrites);
     const store = new Store(kv, await StoreView.open(kv, { onProblem: () => undefined }));
     const simulation = new Simulation(kv, store);
     await simulation.controllers.start();
@@ -426,11 +434,11 @@ function hearingLate(kv: Kv): Kv {
 /** What etcd takes in one transaction, held against every commit of every test. */
 const MAX_OPERATIONS = 128;
 
-function bounded(kv: Kv): Kv {
+function bounded(kv: Kv, most: number): Kv {
   const commit = kv.commit.bind(kv);
   kv.commit = async (asked) => {
     const written = (asked.puts?.length ?? 0) + (asked.deletes?.length ?? 0);
-    if (Math.max(written, asked.guards?.length ?? 0) > MAX_OPERATIONS)
+    if (Math.max(written, asked.guards?.length ?? 0) > most)
       throw new Error(`${written} operations in a commit`);
     return commit(asked);
   };

@@ -15,8 +15,32 @@ import {
   surplus,
 } from './rollout.ts';
 
-/** What one commit may carry; etcd refuses transactions of more than 128 operations. */
-export const BATCH = { changes: 80, transitions: 16, creates: 40, removes: 20, adopts: 10 } as const;
+/** What the plan of one commit may change, so that it takes no more writes than the store has for it. */
+export interface Batch {
+  readonly changes: number;
+  readonly transitions: number;
+  readonly creates: number;
+  readonly removes: number;
+  readonly adopts: number;
+}
+
+/** Together fewer than the 120 writes that every store takes in one commit. */
+export const SMALL_BATCH: Batch = { changes: 80, transitions: 16, creates: 40, removes: 20, adopts: 10 };
+const SMALL_BATCH_WRITES = 120;
+
+/** A plan walks all instances of its deployment: where the store takes more at once, a large one is planned fewer times. */
+export function batchOf(writes: number): Batch {
+  const times = Math.max(1, Math.floor(writes / SMALL_BATCH_WRITES));
+  const { changes, transitions, creates, removes, adopts } = SMALL_BATCH;
+  return {
+    changes: changes * times,
+    transitions: transitions * times,
+    creates: creates * times,
+    removes: removes * times,
+    adopts: adopts * times,
+  };
+}
+
 const CREATE_COST = 2;
 const STOP_COST = 2;
 const REMOVE_COST = 4;
@@ -35,14 +59,16 @@ export interface ChangeInput {
   /** No gate is closed: instances may be created. */
   readonly open: boolean;
   readonly placer: Placer;
+  readonly batch: Batch;
 }
 
 export function planChanges(input: ChangeInput, spec: DeploymentSpec, groups: Groups): Changes {
+  const { batch } = input;
   const budget = budgetOf(spec.replicas, spec.update);
-  const remove = removable(groups);
-  let room = BATCH.changes - remove.length * REMOVE_COST;
+  const remove = removable(groups, batch);
+  let room = batch.changes - remove.length * REMOVE_COST;
   const wanted = input.open ? missing(groups, budget, isSingleWriter(spec)) : 0;
-  const count = Math.min(wanted, BATCH.creates, Math.floor(room / CREATE_COST));
+  const count = Math.min(wanted, batch.creates, Math.floor(room / CREATE_COST));
   const { create, refusal } = placeMany(input.placer, count);
   room -= create.length * CREATE_COST;
   // What is started now comes first: nothing makes room before that is available.
@@ -51,7 +77,7 @@ export function planChanges(input: ChangeInput, spec: DeploymentSpec, groups: Gr
   const more =
     stop.length < stops.length ||
     (refusal === undefined && count < wanted) ||
-    remove.length === BATCH.removes;
+    remove.length === batch.removes;
   const first = stop.find((state) => isStopFirst(state, spec, groups, budget));
   return { create, stop, remove, ...(refusal && { refusal }), ...(first && { makesRoom: first }), more };
 }
@@ -117,16 +143,16 @@ function stopLeaving(
 }
 
 /** The container is gone, or the node that had it. */
-function removable(groups: Groups): readonly InstanceRecord[] {
+function removable(groups: Groups, batch: Batch): readonly InstanceRecord[] {
   if (groups.stopping.length + groups.gone.length === 0) return [];
   const removed = groups.stopping.filter((state) => state.observation?.phase === 'removed');
-  return [...removed, ...groups.gone].slice(0, BATCH.removes).map((state) => state.record);
+  return [...removed, ...groups.gone].slice(0, batch.removes).map((state) => state.record);
 }
 
 /** The deployment is gone: everything stops, whatever it runs. */
-export function planRemoval(groups: Groups): Changes {
-  const remove = removable(groups);
+export function planRemoval(groups: Groups, batch: Batch): Changes {
+  const remove = removable(groups, batch);
   const running = [...groups.keep, ...groups.leave, ...groups.lost];
-  const stop = running.slice(0, Math.floor((BATCH.changes - remove.length * REMOVE_COST) / STOP_COST));
-  return { create: [], stop, remove, more: stop.length < running.length || remove.length === BATCH.removes };
+  const stop = running.slice(0, Math.floor((batch.changes - remove.length * REMOVE_COST) / STOP_COST));
+  return { create: [], stop, remove, more: stop.length < running.length || remove.length === batch.removes };
 }

@@ -4,7 +4,7 @@ import type { InstanceId, NodeName } from '../../model/ids.ts';
 import type { InstanceObservation, InstanceRecord } from '../../model/instance.ts';
 import type { RolloutOrigin, RolloutRecord } from '../../model/rollout.ts';
 import { type CanaryAbort, type CanaryPlan, planCanary } from './canary.ts';
-import { BATCH, type Changes, planChanges, planRemoval } from './changes.ts';
+import { type Batch, type Changes, planChanges, planRemoval, SMALL_BATCH } from './changes.ts';
 import type { ClosedGate } from './dependencies.ts';
 import { freshState, newCanaryInstance } from './fresh-instance.ts';
 import { type InstanceState, instanceState, type NodeCondition } from './instance-state.ts';
@@ -47,6 +47,8 @@ export interface PlanInput {
   };
   /** Absent: the process has just started. */
   readonly memory?: PlannerMemory;
+  /** What the commit may carry; absent: what every store takes. */
+  readonly batch?: Batch;
   /** Running time that counts as healthy without a health check. */
   readonly settleMs?: number;
   readonly nowMs: number;
@@ -119,6 +121,10 @@ function withOrdered(plan: WantedPlan, changed: readonly InstanceRecord[], more:
   };
 }
 
+function batchIn({ batch = SMALL_BATCH }: PlanInput): Batch {
+  return batch;
+}
+
 /** Nothing was ever planned of it, and nothing of it is there: most often its request waits for the plan. */
 function isFresh({ instances, memory, status, rollout, canary, gates }: PlanInput): boolean {
   return instances.length + gates.length === 0 && (memory ?? status ?? rollout ?? canary) === undefined;
@@ -128,7 +134,7 @@ function isFresh({ instances, memory, status, rollout, canary, gates }: PlanInpu
 function planFresh(input: PlanInput, deployment: DeploymentRecord): WantedPlan {
   const { spec, specHash } = deployment;
   const { replicas } = spec;
-  const changes = planChanges({ open: true, placer: input.placer }, spec, NO_GROUPS);
+  const changes = planChanges({ open: true, placer: input.placer, batch: batchIn(input) }, spec, NO_GROUPS);
   const { create, refusal, more } = changes;
   const rollout = advanceRollout(carryRollout(deployment, undefined), changes, {
     complete: replicas === 0,
@@ -166,8 +172,9 @@ function planFresh(input: PlanInput, deployment: DeploymentRecord): WantedPlan {
 
 function planAll(input: PlanInput): InstancePlan {
   const { instances, observationOf, nowMs, deployment } = input;
+  const batch = batchIn(input);
   if (deployment !== undefined && isFresh(input)) return planFresh(input, deployment);
-  const remembered = updateInstanceMemory(input.memory, instances, observationOf, nowMs, BATCH.transitions);
+  const remembered = updateInstanceMemory(input.memory, instances, observationOf, nowMs, batch.transitions);
   const rollout = deployment && carryRollout(deployment, input.rollout);
   if (instances.length === 0 && deployment !== undefined && rollout !== undefined)
     return withCanary(input, planWanted(input, deployment, rollout, groupByStanding([]), remembered), []);
@@ -191,7 +198,7 @@ function planAll(input: PlanInput): InstancePlan {
   // Those that replace others of the same spec have to settle too.
   const isSettled = rollout?.state === 'complete' && !own.some((record) => isRestarted(record, deployment));
   const groups = groupByStanding(own.map(stateIn(deployment, isSettled)));
-  if (deployment === undefined || rollout === undefined) return planDeleted(groups, remembered);
+  if (deployment === undefined || rollout === undefined) return planDeleted(groups, remembered, batch);
   const plan = planWanted(input, deployment, rollout, groups, remembered);
   const record = input.canary?.record;
   const beside = record && { ...deployment, spec: record.spec, specHash: record.specHash };
@@ -217,7 +224,7 @@ function withCanary(input: PlanInput, plan: WantedPlan, states: readonly Instanc
         !plan.stop.includes(record) &&
         !plan.remove.includes(record),
     )
-    .slice(0, BATCH.adopts);
+    .slice(0, batchIn(input).adopts);
   const adopted = { ...plan, adopt };
   if (canary === undefined && states.length === 0) return adopted;
   if (plan.create.length + plan.stop.length + plan.remove.length > 0 || plan.restart !== undefined) {
@@ -280,8 +287,8 @@ function canaryEvents(
 }
 
 /** The deployment is gone: every container goes, whatever it runs. */
-function planDeleted(groups: Groups, remembered: MemoryUpdate): RemovalPlan {
-  const { stop, remove, more } = planRemoval(groups);
+function planDeleted(groups: Groups, remembered: MemoryUpdate, batch: Batch): RemovalPlan {
+  const { stop, remove, more } = planRemoval(groups, batch);
   return {
     create: [],
     stop: stop.map((state) => state.record),
@@ -301,7 +308,8 @@ function planWanted(
 ): WantedPlan {
   const { spec } = deployment;
   const { nowMs, gates } = input;
-  const changes = planChanges({ open: gates.length === 0, placer: input.placer }, spec, groups);
+  const open = gates.length === 0;
+  const changes = planChanges({ open, placer: input.placer, batch: batchIn(input) }, spec, groups);
   const progress = judgeProgress(input.memory?.progress, deployment, groups, gates.length > 0, nowMs);
   const nowhere = changes.refusal !== undefined && groups.keep.length === 0 && changes.create.length === 0;
   const complete = isComplete(groups, spec.replicas);

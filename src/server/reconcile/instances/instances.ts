@@ -2,12 +2,14 @@ import type { DeploymentRecord, DeploymentSpec } from '../../../core/model/deplo
 import type { DeploymentId, InstanceId, NodeName, TenantId } from '../../../core/model/ids.ts';
 import { isOfDeployment } from '../../../core/model/owner.ts';
 import { type InstancePlan, planInstances } from '../../../core/plan/rollout/instances.ts';
+import { type Batch, batchOf } from '../../../core/plan/rollout/changes.ts';
 import type { PlannerMemory } from '../../../core/plan/rollout/memory.ts';
 import type { PlacementRefusal } from '../../../core/plan/rollout/placer.ts';
 import { standsStill } from '../../../core/model/volume.ts';
 import type { PlanEnd } from '../../placement/first-plan.ts';
 import { claimants } from '../../placement/volume-claims.ts';
 import { leadingId } from '../../store/keys.ts';
+import { FEWEST_COMMIT_WRITES } from '../../store/kv.ts';
 import { idOf, prefixOf, segmentsOf } from '../../store/record-ids.ts';
 import type { TenantStore } from '../../store/store.ts';
 import type { Transaction } from '../../store/transaction.ts';
@@ -19,8 +21,8 @@ import { JointCommits } from './joint-commits.ts';
 import { livenessMoved } from '../liveness-moved.ts';
 import { type ReconcileRequest, Reconciler } from '../reconciler.ts';
 
-/** While some are being written the next ones gather: a start places many deployments. */
-const COMMITS_AT_ONCE = 128;
+/** While some are being written the next ones gather: a start places many deployments. How many are written is bounded by what they write, too. */
+const PLANS_AT_ONCE = 256;
 /** Of a record: its spec is held, parsed, until the commit is done. */
 const HEAVY_BYTES = 64 * 1024;
 
@@ -67,16 +69,21 @@ export class InstancesController extends Reconciler {
   readonly #arriving = new Set<InstanceId>();
   /** Deployments that are being stored with their first plan, by key; `again`: something changed meanwhile. */
   readonly #first = new Map<string, { readonly id: DeploymentId; again: boolean }>();
-  readonly #joint = new JointCommits((tenant, transaction) => this.commit(tenant, transaction));
+  readonly #joint: JointCommits;
+  readonly #batch: Batch;
 
   constructor(deps: ControllerDeps, settleMs?: number) {
     super(deps, {
       name: 'instances',
       problem: 'reconciling a deployment failed; retrying',
-      concurrency: COMMITS_AT_ONCE,
+      concurrency: PLANS_AT_ONCE,
       isHeavy: ({ tenantId, id }) =>
         (deps.store.view.tenant(tenantId, 'deployments').get(id)?.bytes ?? 0) > HEAVY_BYTES,
+      isFull: () => this.#joint.isFull,
     });
+    const { commitWrites = FEWEST_COMMIT_WRITES } = deps.store.kv;
+    this.#joint = new JointCommits((tenant, transaction) => this.commit(tenant, transaction), commitWrites);
+    this.#batch = batchOf(commitWrites);
     this.#settle = settleMs === undefined ? {} : { settleMs };
   }
 
@@ -204,6 +211,7 @@ export class InstancesController extends Reconciler {
       ),
       ...this.#canary(tenantId, snapshot, memory.unplaced.get(id)),
       ...this.#settle,
+      batch: this.#batch,
       nowMs: startedMs,
     });
     this.decided(startedMs);

@@ -59,6 +59,12 @@ async function expectPlacedOnce(applied: readonly string[], replicas = 1): Promi
   expect(await sim.events('deployment.placed')).toHaveLength(applied.length);
 }
 
+/** So many more, beside instances that are there already. */
+async function expectPlacedBeside(count: number, there: number): Promise<void> {
+  for (const name of await applyAtOnce(count)) expect(sim.instances(name), name).toHaveLength(1);
+  expect(sim.clusters.of(TENANT).containers).toBe(there + count);
+}
+
 describe('plans of one moment', () => {
   it('are stored by one commit, under the guards of each, with their events', async () => {
     const heard = overhear((_asked, pass) => pass());
@@ -81,6 +87,28 @@ describe('plans of one moment', () => {
       expect(guards.length).toBeLessThanOrEqual(120);
     }
     expect(heard.filter((asked) => planned(asked).length > 1).length).toBeGreaterThan(2);
+  });
+
+  it('of a store that takes more are fewer commits, and a large deployment is fewer plans', async () => {
+    await sim.stop();
+    sim = await Simulation.start(['n1', 'n2', 'n3', 'n4'], 720);
+    const heard = overhear((_asked, pass) => pass());
+    await sim.apply({ name: 'large', replicas: 300 });
+    await sim.advance(1000);
+    const created = heard.map(
+      ({ puts = [] }) => puts.filter(({ key }) => key.includes('/instances/')).length,
+    );
+    expect(created.filter((count) => count > 0)).toEqual([240, 60]);
+    expect(heard[0]?.puts?.filter(({ key }) => key.includes('/events/'))).toHaveLength(240);
+    expect(sim.instances('large')).toHaveLength(300);
+    expect(sim.status('large')).toMatchObject({ phase: 'Running', running: 300 });
+    expect(await sim.events('instance.started')).toHaveLength(300);
+    heard.splice(0);
+    await expectPlacedBeside(60, 300);
+    expect(planned(heard[0] ?? {})).toHaveLength(60);
+    await sim.apply({ name: 'large', replicas: 0 });
+    await sim.advance(1000);
+    expect(sim.instances('large')).toEqual([]);
   });
 
   it('lose nothing by the conflict of one: each is decided again and goes by itself', async () => {
@@ -210,7 +238,7 @@ describe('joint commits', () => {
       asked.push(transaction);
       const { ok } = await tenant.commit(transaction);
       return ok;
-    });
+    }, 120);
     return { asked, joint };
   }
 
@@ -236,6 +264,25 @@ describe('joint commits', () => {
     ]);
     expect(again).toEqual([true, true]);
     expect(asked).toHaveLength(4);
+  });
+
+  it('say when so much is under way that more would only keep others waiting', async () => {
+    const stored = Promise.withResolvers<boolean>();
+    const joint = new JointCommits(() => stored.promise, 720);
+    const tenant = sim.store.forTenant(TENANT);
+    const asked: Promise<boolean>[] = [];
+    const ask = (count: number): void => {
+      for (let at = 0; at < count; at += 1)
+        asked.push(joint.commit(`${TENANT}/${asked.length}`, tenant, touch(tenant, `d${asked.length}`)));
+      joint.send();
+    };
+    ask(4095);
+    expect(joint.isFull).toBe(false);
+    ask(1);
+    expect(joint.isFull).toBe(true);
+    stored.resolve(true);
+    await Promise.all(asked);
+    expect(joint.isFull).toBe(false);
   });
 
   it('are guarded by the shard in which they were decided, and store nothing once it moved', async () => {

@@ -4,11 +4,11 @@ import type { TenantStore } from '../../store/store.ts';
 import type { Transaction } from '../../store/transaction.ts';
 import { KeyedState } from '../reconciler.ts';
 
-/** etcd takes 128 writes and as many guards in one commit, and one guard is that of the tenant's shard. */
-const MOST_WRITES = 120;
-const MOST_GUARDS = 120;
-const MOST_PLANS = 32;
+/** Of one commit. */
+const MOST_PLANS = 64;
 const MOST_BYTES = 256 * 1024;
+/** A request of somebody else waits for all that is under way before it. */
+const MOST_WRITES_UNDER_WAY = 4096;
 
 interface Extent {
   readonly writes: number;
@@ -23,9 +23,12 @@ class Joint {
   readonly transaction: Transaction;
   readonly keys: string[];
   readonly stored = Promise.withResolvers<boolean>();
+  /** Of writes, and of guards. */
+  readonly #most: number;
   #extent: Extent;
 
-  constructor(tenant: TenantStore, key: string, transaction: Transaction) {
+  constructor(tenant: TenantStore, key: string, transaction: Transaction, most: number) {
+    this.#most = most;
     this.tenant = tenant;
     this.transaction = transaction;
     this.keys = [key];
@@ -38,7 +41,7 @@ class Joint {
     const writes = this.#extent.writes + more.writes;
     const guards = this.#extent.guards + more.guards;
     const bytes = this.#extent.bytes + more.bytes;
-    if (writes > MOST_WRITES || guards > MOST_GUARDS || bytes > MOST_BYTES) return false;
+    if (writes > this.#most || guards > this.#most || bytes > MOST_BYTES) return false;
     if (this.keys.length === MOST_PLANS) return false;
     this.#extent = { writes, guards, bytes };
     this.keys.push(key);
@@ -54,12 +57,30 @@ class Joint {
  */
 export class JointCommits {
   readonly #commit: (tenant: TenantStore, transaction: Transaction) => Promise<boolean>;
+  readonly #most: number;
+  #underWay = 0;
   readonly #open = new Map<TenantId, Joint>();
   /** Were part of a commit that was not stored, perhaps because of another part of it. */
   readonly #apart = new KeyedState<true>();
 
-  constructor(commit: (tenant: TenantStore, transaction: Transaction) => Promise<boolean>) {
-    this.#commit = commit;
+  /** `most`: writes of one commit, and guards. */
+  constructor(commit: (tenant: TenantStore, transaction: Transaction) => Promise<boolean>, most: number) {
+    this.#most = most;
+    this.#commit = async (tenant, transaction) => {
+      const { puts = [], deletes = [] } = transaction.toCommit();
+      const writes = puts.length + deletes.length;
+      this.#underWay += writes;
+      try {
+        return await commit(tenant, transaction);
+      } finally {
+        this.#underWay -= writes;
+      }
+    };
+  }
+
+  /** So much has been asked of the store that more would only wait there, and keep others waiting. */
+  get isFull(): boolean {
+    return this.#underWay >= MOST_WRITES_UNDER_WAY;
   }
 
   /** False: a record changed since it was read, of this plan or of one beside it. `key` is that of the plan's deployment. */
@@ -70,7 +91,7 @@ export class JointCommits {
     if (open?.take(key, transaction) === true) return open.stored.promise;
     if (open !== undefined) void this.#send(open);
     // Its handle is bound to the shard as it is now, and nothing of another turn comes to it.
-    const joint = new Joint(tenant, key, transaction);
+    const joint = new Joint(tenant, key, transaction, this.#most);
     this.#open.set(tenant.tenantId, joint);
     return joint.stored.promise;
   }

@@ -33,6 +33,8 @@ export interface SqliteKv extends Kv {
 }
 
 const megabyte = 1024 * 1024;
+/** Some milliseconds of the writer: what others ask for does not wait longer for it than for a sync of a slow disk. */
+const commitWrites = 720;
 
 /** Opens the embedded store in a directory that it shares with no other process. */
 export async function openSqliteKv(options: SqliteKvOptions): Promise<SqliteKv> {
@@ -136,6 +138,7 @@ export async function beginSqliteKv(options: SqliteKvOptions): Promise<SqliteKv>
   }
 
   return {
+    commitWrites,
     get: async (key) => read((from) => from.get(key)),
     range: async (prefix, rangeOptions = {}) => read((from) => from.range(prefix, rangeOptions)),
     async *load(prefix) {
