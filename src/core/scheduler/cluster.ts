@@ -109,6 +109,10 @@ export class ClusterState implements ClusterFacts, IndexedCluster {
   /** Adds an instance, or replaces it: its node may not be known (yet), and then nothing but the quota is affected. */
   addInstance(instance: PlacedInstance): void {
     this.removeInstance(instance.id);
+    this.count(instance);
+  }
+
+  private count(instance: PlacedInstance): void {
     const { deployment, amounts, counted = amounts } = instance;
     const ledger = this.ledger(instance.node);
     this.instances.set(instance.id, instance);
@@ -135,13 +139,13 @@ export class ClusterState implements ClusterFacts, IndexedCluster {
     this.dropIfUnused(ledger);
   }
 
-  /** Chooses a node for one more container and counts the container there; undefined when no node takes it. */
+  /** Chooses a node for one more container, whose id is new, and counts the container there; undefined when no node takes it. */
   place(id: InstanceId, request: PlacementRequest): Score | undefined {
     const chosen = this.choose(request);
     if (chosen === undefined) return undefined;
     const { deployment, amounts, counted = amounts, hostPorts = NO_PORTS } = request;
     const antiAffinity = request.placement?.antiAffinity ?? NO_NAMES;
-    this.addInstance({ id, node: chosen.node, deployment, amounts, counted, hostPorts, antiAffinity });
+    this.count({ id, node: chosen.node, deployment, amounts, counted, hostPorts, antiAffinity });
     return chosen;
   }
 

@@ -21,7 +21,7 @@ export interface ClusterNode {
     | 'disk'
   >;
   /** Absent: the node was enrolled and has never reported. */
-  readonly liveness?: Pick<NodeLiveness, 'status' | 'reason'>;
+  readonly liveness?: Pick<NodeLiveness, 'status' | 'reason' | 'lost'>;
   readonly connected: boolean;
 }
 

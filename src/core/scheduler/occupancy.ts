@@ -4,11 +4,13 @@ type Counts = Map<number, number>;
 /** Which deployments are where, and whom they refuse to share a node with. */
 export class Occupancy {
   private readonly deployments = new Map<string, Counts>();
+  /** Where the one instance is of a deployment that has one, as most have: a map of it would take 400 bytes. */
+  private readonly single = new Map<string, number>();
   /** Refused deployment → the deployment that refuses it → where. */
   private readonly refusals = new Map<string, Map<string, Counts>>();
 
   add(slot: number, deployment: string, refused: readonly string[]): void {
-    raise(within(this.deployments, deployment), slot);
+    this.raiseOf(deployment, slot);
     for (const name of refused) {
       const refusers = this.refusals.get(name) ?? new Map<string, Counts>();
       this.refusals.set(name, refusers);
@@ -17,7 +19,8 @@ export class Occupancy {
   }
 
   remove(slot: number, deployment: string, refused: readonly string[]): void {
-    lower(this.deployments, deployment, slot);
+    if (this.single.get(deployment) === slot) this.single.delete(deployment);
+    else lower(this.deployments, deployment, slot);
     for (const name of refused) {
       const refusers = this.refusals.get(name);
       if (refusers === undefined) continue;
@@ -27,11 +30,31 @@ export class Occupancy {
   }
 
   count(slot: number, deployment: string): number {
+    const single = this.single.get(deployment);
+    if (single !== undefined) return single === slot ? 1 : 0;
     return this.deployments.get(deployment)?.get(slot) ?? 0;
   }
 
   countsOf(deployment: string): ReadonlyMap<number, number> | undefined {
-    return this.deployments.get(deployment);
+    const single = this.single.get(deployment);
+    return single === undefined ? this.deployments.get(deployment) : new Map([[single, 1]]);
+  }
+
+  private raiseOf(deployment: string, slot: number): void {
+    const counts = this.deployments.get(deployment);
+    if (counts !== undefined) {
+      raise(counts, slot);
+      return;
+    }
+    const single = this.single.get(deployment);
+    if (single === undefined) {
+      this.single.set(deployment, slot);
+      return;
+    }
+    this.single.delete(deployment);
+    const both: Counts = new Map([[single, 1]]);
+    raise(both, slot);
+    this.deployments.set(deployment, both);
   }
 
   isRefused(slot: number, deployment: string): boolean {

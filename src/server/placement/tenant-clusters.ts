@@ -78,7 +78,8 @@ export class TenantClusters {
     if (known) return known;
     const request = requestFor(tenant, spec, this.defaultRequest);
     // Where a volume may be mounted changes with the volume, not with the spec; where a network is, with the network.
-    if (request.volumes === undefined && request.networks === undefined) this.#requests.set(spec, request);
+    if (request.volumes === undefined && request.networks === undefined && !isOfOne(spec))
+      this.#requests.set(spec, request);
     return request;
   }
 
@@ -275,7 +276,7 @@ export class TenantClusters {
    * nothing new is placed there, and a quota that counted it would keep its replacement from starting.
    */
   #count(held: TenantCluster, record: InstanceRecord): void {
-    if (held.tenant.get('node-liveness', idOf('node-liveness', record.nodeId))?.record.lost === true) {
+    if (this.#isLost(held, record.nodeId)) {
       held.cluster.removeInstance(record.id);
       return;
     }
@@ -287,6 +288,13 @@ export class TenantClusters {
       return;
     }
     held.cluster.addInstance({ ...this.#placed(held.tenant, record), stopping });
+  }
+
+  #isLost({ cluster, tenant }: TenantCluster, node: NodeName): boolean {
+    const known = cluster.node(node)?.node;
+    const liveness =
+      known === undefined ? tenant.get('node-liveness', idOf('node-liveness', node))?.record : known.liveness;
+    return liveness?.lost === true;
   }
 
   #placed(tenant: TenantStore, { id, nodeId, deployment, specHash }: InstanceRecord): PlacedInstance {
@@ -304,6 +312,11 @@ export class TenantClusters {
     const connected = this.#disconnected.get(held.tenant.tenantId)?.has(name) !== true;
     held.cluster.setNode({ record, ...(liveness && { liveness }), connected });
   }
+}
+
+/** Its request is asked for once, and most deployments are so: remembering it would cost more than making it again. */
+function isOfOne(spec: Workload): boolean {
+  return 'replicas' in spec && spec.replicas === 1;
 }
 
 function taken(

@@ -161,6 +161,35 @@ describe('keyed queue', () => {
     expect(at).toHaveLength(2);
   });
 
+  it('has one timer for long waits that end together, and each key can do without it', async () => {
+    const at: string[] = [];
+    const made = queue(async (key) => void at.push(`${key} ${made.time.monotonicMs()}`));
+    let timers = 0;
+    const { after } = made.time;
+    made.time.after = (ms, task) => {
+      timers += 1;
+      return after.call(made.time, ms, task);
+    };
+    const settle = () => turn().then(turn);
+    for (const key of ['a', 'b', 'c', 'd']) made.queue.addAfter(key, 60_000 + key.charCodeAt(0) / 100);
+    expect(timers).toBe(1);
+    made.queue.addAfter('a', 90_000);
+    made.queue.addAfter('b', 100);
+    made.queue.add('c');
+    await settle();
+    await made.time.advance(59_000, settle);
+    expect(at).toEqual(['c 1000', 'b 1100']);
+    await made.time.advance(1100, settle);
+    // Up to 50 ms late, and never early.
+    expect(at.slice(2)).toEqual(['a 61050', 'd 61050']);
+    made.queue.addAfter('e', 60_000);
+    made.queue.add('e');
+    await settle();
+    made.queue.addAfter('e', 60_000);
+    await made.time.advance(120_000, settle);
+    expect(at.slice(4).map((seen) => seen.split(' ')[0])).toEqual(['e', 'e']);
+  });
+
   it('ends after what is under way, and takes nothing more', async () => {
     const door = gate();
     const { queue: q } = queue(door.wait, { concurrency: 1 });

@@ -18,7 +18,8 @@ export interface QueueOptions {
 
 interface Delayed {
   readonly dueMs: number;
-  readonly cancel: () => void;
+  /** Of one key, or of this one among several. */
+  readonly cancel: (key: string) => void;
 }
 
 /** Commits of that many keys share the store's disk writes. */
@@ -26,6 +27,9 @@ const CONCURRENCY = 64;
 const HEAVY_CONCURRENCY = 2;
 const FIRST_RETRY_MS = 50;
 const MAX_RETRY_MS = 30_000;
+/** From so long a wait on, keys that are due within `SHARED_WITHIN_MS` have one timer: each that is placed waits for its deadline, and a timer takes 500 bytes. */
+const SHARED_FROM_MS = 60_000;
+const SHARED_WITHIN_MS = 50;
 /** Starts per turn of the event loop: work that needs no I/O must not keep requests from being served. */
 const STARTS_PER_TURN = 64;
 
@@ -44,6 +48,8 @@ export class KeyedQueue {
   #heavyWorking = 0;
   readonly #again = new Set<string>();
   readonly #delayed = new Map<string, Delayed>();
+  /** Those of them that several keys may have, by the time. */
+  readonly #shared = new Map<number, Delayed & { readonly keys: Set<string> }>();
   readonly #failures = new Map<string, number>();
   readonly #idle: (() => void)[] = [];
   readonly #now: () => number;
@@ -61,8 +67,7 @@ export class KeyedQueue {
 
   add(key: string): void {
     if (this.#stopped) return;
-    this.#delayed.get(key)?.cancel();
-    this.#delayed.delete(key);
+    this.#undelay(key);
     if (this.#working.has(key)) this.#again.add(key);
     else this.#waiting.add(key);
     this.#schedule();
@@ -71,10 +76,18 @@ export class KeyedQueue {
   /** The earlier of two times wins. */
   addAfter(key: string, ms: number): void {
     if (this.#stopped || this.#waiting.has(key) || this.#heavy.has(key) || this.#again.has(key)) return;
-    const dueMs = this.#now() + ms;
+    const nowMs = this.#now();
+    const isShared = ms >= SHARED_FROM_MS;
+    const dueMs = isShared ? Math.ceil((nowMs + ms) / SHARED_WITHIN_MS) * SHARED_WITHIN_MS : nowMs + ms;
     const known = this.#delayed.get(key);
     if (known !== undefined && known.dueMs <= dueMs) return;
-    known?.cancel();
+    known?.cancel(key);
+    if (isShared) {
+      const shared = this.#shared.get(dueMs) ?? this.#share(dueMs, dueMs - nowMs);
+      shared.keys.add(key);
+      this.#delayed.set(key, shared);
+      return;
+    }
     const cancel = this.#options.timers.after(ms, () => {
       this.#delayed.delete(key);
       this.add(key);
@@ -82,10 +95,37 @@ export class KeyedQueue {
     this.#delayed.set(key, { dueMs, cancel });
   }
 
+  #share(dueMs: number, ms: number): Delayed & { readonly keys: Set<string> } {
+    const keys = new Set<string>();
+    const stop = this.#options.timers.after(ms, () => {
+      this.#shared.delete(dueMs);
+      for (const key of keys) {
+        this.#delayed.delete(key);
+        this.add(key);
+      }
+    });
+    const cancel = (key: string): void => {
+      keys.delete(key);
+      if (keys.size > 0) return;
+      this.#shared.delete(dueMs);
+      stop();
+    };
+    const shared = { dueMs, keys, cancel };
+    this.#shared.set(dueMs, shared);
+    return shared;
+  }
+
+  #undelay(key: string): void {
+    const delayed = this.#delayed.get(key);
+    if (delayed === undefined) return;
+    this.#delayed.delete(key);
+    delayed.cancel(key);
+  }
+
   /** Drops waiting keys and resolves when running ones have ended. */
   async stop(): Promise<void> {
     this.#stopped = true;
-    for (const { cancel } of this.#delayed.values()) cancel();
+    for (const [key, { cancel }] of this.#delayed) cancel(key);
     this.#delayed.clear();
     this.#waiting.clear();
     this.#heavy.clear();

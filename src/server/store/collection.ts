@@ -25,6 +25,7 @@ export class Collection<T> {
   #idOfOther: Map<string, string> | undefined;
   #ids: SortedIds | undefined;
   #bytes = 0;
+  #largest = 0;
   #changes = 0;
 
   constructor(otherId?: (stored: Stored<T>) => string | undefined) {
@@ -34,6 +35,11 @@ export class Collection<T> {
   /** Of all records, as text. */
   get bytes(): number {
     return this.#bytes;
+  }
+
+  /** No record has more, nor had. */
+  get largest(): number {
+    return this.#largest;
   }
 
   /** Grows with every change: what was worked out from all records holds while this is the same. */
@@ -76,7 +82,9 @@ export class Collection<T> {
     this.#changes += 1;
     if (this.#idOfOther !== undefined) this.#note(stored, replaced === 0 ? undefined : byId.get(stored.id));
     byId.set(stored.id, stored);
-    this.#bytes += (stored.bytes ?? 0) - replaced;
+    const { bytes = 0 } = stored;
+    if (bytes > this.#largest) this.#largest = bytes;
+    this.#bytes += bytes - replaced;
     // One lookup shows whether the id is new: a start sets hundreds of thousands of them.
     if (byId.size > size) (this.#ids ??= new SortedIds()).insert(stored.id);
   }

@@ -386,6 +386,11 @@ function planWanted(
 /** How the groups will look when the planned stops and creations are stored: the status must not lag behind its own commit. */
 function afterChanges(groups: Groups, changes: Changes, deployment: DeploymentRecord): Groups {
   if (changes.create.length + changes.stop.length + changes.remove.length === 0) return groups;
+  if (changes.stop.length + changes.remove.length === 0)
+    return {
+      ...groups,
+      keep: [...groups.keep, ...changes.create.map((placed) => freshState(placed, deployment))],
+    };
   const stays = (state: InstanceState) => !changes.stop.includes(state);
   return {
     ...groups,

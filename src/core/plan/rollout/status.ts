@@ -4,7 +4,7 @@ import type { ClosedGate } from './dependencies.ts';
 import type { InstanceState } from './instance-state.ts';
 import { misplacedSentence } from './misplaced.ts';
 import type { PlacementRefusal } from './placer.ts';
-import { type Groups, NO_GROUPS } from './rollout.ts';
+import type { Groups } from './rollout.ts';
 
 export interface StatusInput {
   readonly desired: number;
@@ -23,27 +23,34 @@ export type Counts = Pick<DeploymentStatus, 'desired' | 'placed' | 'running' | '
 
 /** Of the current spec only: an old container that still serves is not a success of the new spec. */
 export function countsOf(states: readonly InstanceState[], desired: number): Counts {
-  if (states.length === 0) return { desired, placed: 0, running: 0, healthy: 0, updated: 0 };
-  const current = states.filter(
-    (state) => state.current && state.standing !== 'stopping' && state.standing !== 'gone',
-  );
+  return countsIn([states], desired);
+}
+
+/** A loop and no lists: a large deployment is counted with every plan of it, a small one while its request waits. */
+function countsIn(groups: readonly (readonly InstanceState[])[], desired: number): Counts {
+  let [placed, running, healthy, updated] = [0, 0, 0, 0];
+  for (const states of groups)
+    for (const state of states) {
+      if (!state.current || state.standing === 'stopping' || state.standing === 'gone') continue;
+      placed += 1;
+      if (state.running) running += 1;
+      if (state.healthy) healthy += 1;
+      if (state.observation?.specHash === state.record.specHash) updated += 1;
+    }
   // One on a lost or draining node and its successor fill one place.
-  const places = (fits: (state: InstanceState) => boolean): number => {
-    const count = current.filter(fits).length;
-    return desired === 0 ? count : Math.min(count, desired);
-  };
+  const most = desired === 0 ? Number.POSITIVE_INFINITY : desired;
   return {
     desired,
-    placed: places(() => true),
-    running: places((state) => state.running),
-    healthy: places((state) => state.healthy),
-    updated: places((state) => state.observation?.specHash === state.record.specHash),
+    placed: Math.min(placed, most),
+    running: Math.min(running, most),
+    healthy: Math.min(healthy, most),
+    updated: Math.min(updated, most),
   };
 }
 
 export function planStatus(input: StatusInput): Omit<DeploymentStatus, 'since'> {
-  const { groups } = input;
-  const counts = countsOf(groups === NO_GROUPS ? [] : Object.values(groups).flat(), input.desired);
+  const { keep, leave, lost } = input.groups;
+  const counts = countsIn([keep, leave, lost], input.desired);
   const { phase, message } = judge(input, counts);
   return { phase, message, ...counts };
 }
@@ -74,7 +81,7 @@ function judge(input: StatusInput, counts: Counts): Judgement {
 function judgePlaced(input: StatusInput, counts: Counts): Judgement {
   const { desired, groups, refusal, rollout } = input;
   const serving = olderServing(groups);
-  const troubles = failures([...groups.keep, ...groups.lost]);
+  const troubles = failures(groups);
   const unplaced =
     refusal === undefined
       ? ''
@@ -145,9 +152,14 @@ function times(count: number): string {
   return count === 1 ? 'once' : `${count} times`;
 }
 
-function failures(states: readonly InstanceState[]): string {
-  const failing = states.flatMap((state) => state.failure ?? []);
-  const named = failing.slice(0, NAMED).map((failure) => failure.message);
-  const rest = failing.length - named.length;
+function failures({ keep, lost }: Groups): string {
+  const named: string[] = [];
+  let rest = 0;
+  for (const states of [keep, lost])
+    for (const { failure } of states) {
+      if (failure === undefined) continue;
+      if (named.length < NAMED) named.push(failure.message);
+      else rest += 1;
+    }
   return [...named, ...(rest > 0 ? [`and ${rest} more instances`] : [])].join('; ');
 }

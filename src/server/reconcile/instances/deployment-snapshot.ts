@@ -1,11 +1,18 @@
 import type { CanaryRecord } from '../../../core/model/canary.ts';
-import type { DeploymentRecord, DeploymentStatus, Workload } from '../../../core/model/deployment.ts';
+import type {
+  DeploymentRecord,
+  DeploymentSpec,
+  DeploymentStatus,
+  Workload,
+} from '../../../core/model/deployment.ts';
 import type { InstanceId } from '../../../core/model/ids.ts';
 import type { InstanceRecord } from '../../../core/model/instance.ts';
 import type { RolloutRecord } from '../../../core/model/rollout.ts';
 import { misplacedMessage } from '../../../core/scheduler/misplaced.ts';
+import type { ClosedGate } from '../../../core/plan/rollout/dependencies.ts';
+import type { NodeCondition } from '../../../core/plan/rollout/instance-state.ts';
 import type { PlanInput } from '../../../core/plan/rollout/instances.ts';
-import { gatesOf, nodeCondition, nodeConditions, observationsOf } from '../../placement/deployment-gates.ts';
+import { gatesOf, nodeConditions, observationsOf } from '../../placement/deployment-gates.ts';
 import type { TenantClusters } from '../../placement/tenant-clusters.ts';
 import { isFenced, moveGates, staysWithVolume, writerGates } from '../../placement/volume-writers.ts';
 import { segmentsOf } from '../../store/record-ids.ts';
@@ -35,6 +42,23 @@ export function readDeploymentSnapshot(
   const rollout = tenant.get('rollouts', id);
   const canary = tenant.get('canaries', id);
   const instances = tenant.collection('instances').listUnder(id);
+  const gates = deployment === undefined ? [] : closedGatesOf(tenant, clusters, deployment.record.spec);
+  if (instances.length === 0)
+    return {
+      tenant,
+      id,
+      deployment,
+      status,
+      rollout,
+      canary,
+      instances: NO_INSTANCES,
+      planned: {
+        name: deployment?.record.spec.name ?? segmentsOf('deployments', id)[0],
+        ...recordsOf(tenant, { deployment, status, rollout, canary }),
+        ...OF_NO_INSTANCES,
+        gates,
+      },
+    };
   const specs = specsOf(tenant, id);
   return {
     tenant,
@@ -46,10 +70,7 @@ export function readDeploymentSnapshot(
     instances: new Map(instances.map((stored) => [stored.record.id, stored])),
     planned: {
       name: segmentsOf('deployments', id)[0],
-      ...(deployment && { deployment: deployment.record }),
-      ...(status && { status: status.record }),
-      ...(rollout && { rollout: rollout.record }),
-      ...(canary && { canary: { record: canary.record, gates: gatesOf(tenant, canary.record.spec) } }),
+      ...recordsOf(tenant, { deployment, status, rollout, canary }),
       specs,
       instances: instances.map((stored) => stored.record),
       observationOf: observationsOf(tenant, id),
@@ -57,21 +78,50 @@ export function readDeploymentSnapshot(
       misplacedOf: misplacedBy(tenant, clusters, deployment?.record, canary?.record),
       fencedOf: (record) => isFenced(tenant, specs.get(record.specHash), record),
       staysOf: (record) => staysWithVolume(tenant, specs.get(record.specHash), record),
-      gates:
-        deployment === undefined
-          ? []
-          : [
-              ...gatesOf(tenant, deployment.record.spec),
-              ...writerGates(tenant, clusters, deployment.record.spec),
-              ...moveGates(tenant, deployment.record.spec),
-            ],
+      gates,
     },
   };
+}
+
+function recordsOf(
+  tenant: TenantStore,
+  {
+    deployment,
+    status,
+    rollout,
+    canary,
+  }: Pick<DeploymentSnapshot, 'deployment' | 'status' | 'rollout' | 'canary'>,
+): Pick<DeploymentSnapshot['planned'], 'deployment' | 'status' | 'rollout' | 'canary'> {
+  return {
+    ...(deployment && { deployment: deployment.record }),
+    ...(status && { status: status.record }),
+    ...(rollout && { rollout: rollout.record }),
+    ...(canary && { canary: { record: canary.record, gates: gatesOf(tenant, canary.record.spec) } }),
+  };
+}
+
+const NO_GATES: readonly ClosedGate[] = [];
+
+function closedGatesOf(
+  tenant: TenantStore,
+  clusters: TenantClusters,
+  spec: DeploymentSpec,
+): readonly ClosedGate[] {
+  if (spec.dependsOn === undefined && spec.volumes === undefined) return NO_GATES;
+  return [...gatesOf(tenant, spec), ...writerGates(tenant, clusters, spec), ...moveGates(tenant, spec)];
 }
 
 const NO_INSTANCES: DeploymentSnapshot['instances'] = new Map();
 const NO_SPECS: DeploymentSnapshot['planned']['specs'] = { get: () => undefined };
 const NOT_SEEN = (): undefined => undefined;
+const GONE: NodeCondition = { status: 'gone', draining: false };
+/** What is asked of an instance is asked of none. */
+const OF_NO_INSTANCES = {
+  specs: NO_SPECS,
+  instances: [],
+  observationOf: NOT_SEEN,
+  nodeOf: () => GONE,
+} as const;
 
 /** Of a deployment that is about to be stored, and of which nothing else is. */
 export function firstSnapshot(tenant: TenantStore, id: string, record: DeploymentRecord): DeploymentSnapshot {
@@ -86,11 +136,8 @@ export function firstSnapshot(tenant: TenantStore, id: string, record: Deploymen
     planned: {
       name: record.spec.name,
       deployment: record,
-      specs: NO_SPECS,
-      instances: [],
-      observationOf: NOT_SEEN,
-      nodeOf: (node) => nodeCondition(tenant, node),
-      gates: [],
+      ...OF_NO_INSTANCES,
+      gates: NO_GATES,
     },
   };
 }

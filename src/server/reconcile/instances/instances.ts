@@ -77,8 +77,10 @@ export class InstancesController extends Reconciler {
       name: 'instances',
       problem: 'reconciling a deployment failed; retrying',
       concurrency: PLANS_AT_ONCE,
-      isHeavy: ({ tenantId, id }) =>
-        (deps.store.view.tenant(tenantId, 'deployments').get(id)?.bytes ?? 0) > HEAVY_BYTES,
+      isHeavy: ({ tenantId, id }) => {
+        const deployments = deps.store.view.tenant(tenantId, 'deployments');
+        return deployments.largest > HEAVY_BYTES && (deployments.get(id)?.bytes ?? 0) > HEAVY_BYTES;
+      },
       isFull: () => this.#joint.isFull,
     });
     const { commitWrites = FEWEST_COMMIT_WRITES } = deps.store.kv;
@@ -372,7 +374,8 @@ const NO_PLACER = {
 };
 
 /** Nodes that an instance leaves because it was unhealthy there again and again: its successor goes elsewhere. */
-function leftNodes({ planned }: DeploymentSnapshot): ReadonlyMap<NodeName, string> {
+function leftNodes({ planned }: DeploymentSnapshot): ReadonlyMap<NodeName, string> | undefined {
+  if (planned.instances.length === 0) return undefined;
   return new Map(
     planned.instances.flatMap(({ nodeId, leaving }) => (leaving === undefined ? [] : [[nodeId, leaving]])),
   );
