@@ -592,6 +592,45 @@ describe('damage', () => {
       await failureOf(store.get(hot(1)));
     });
 
+    it('is not served when a bit has made bytes of a text', async () => {
+      await fillLarge();
+      const db = new DatabaseSync(database());
+      db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+      db.close();
+      const file = readFileSync(database());
+      // Five types of columns come before the key, the second is that of the value.
+      const typeAt = file.lastIndexOf(`${hot(live)}new`) - 4;
+      expect(file[typeAt]).toBe(13 + 2 * 'new'.length);
+      file[typeAt] = 12 + 2 * 'new'.length;
+      writeFileSync(database(), file);
+      const store = await begin();
+      expect((await failureOf(readAhead(store))).message).toContain('read again');
+      expect((await failureOf(store.live)).message).toContain('restore a backup');
+    });
+
+    it('is opened though nobody takes its records, or somebody took some and left', async () => {
+      const [rows, megabyte] = [100, 1024 * 1024];
+      const store = await open();
+      for (let from = 0; from < past; from += 3000)
+        await store.commit({
+          puts: Array.from({ length: 3000 }, (_, i) => ({ key: `c/one/events/${from + i}`, value: '' })),
+        });
+      for (let at = 0; at < rows; at += 1) await put(store, hot(at), 'x'.repeat(megabyte));
+      await store.close();
+      const first = await begin();
+      // More than it may be ahead: in the end it goes on by itself.
+      await first.live;
+      expect((await readAhead(first)).size).toBe(rows);
+      await first.close();
+      const second = await begin();
+      for await (const { values } of second.readAhead?.('h/') ?? []) {
+        expect(values.length).toBeGreaterThanOrEqual(megabyte);
+        break;
+      }
+      await second.live;
+      expect(second.readAhead?.('h/')).toBeUndefined();
+    });
+
     it('is not served when rows and log are those of before the last write', async () => {
       await fillLarge();
       const store = await begin();

@@ -25,6 +25,19 @@ export class KeptTexts {
 
   /** `bytes`: of the text in UTF-8. */
   keep(text: string, bytes: number): KeptText {
+    const kept = this.#room(bytes);
+    kept.piece.write(text, kept.from, bytes);
+    return kept;
+  }
+
+  /** One that lies in a piece which is not to be held for it. */
+  copy({ piece, from }: KeptText, bytes: number): KeptText {
+    const kept = this.#room(bytes);
+    piece.copy(kept.piece, kept.from, from, from + bytes);
+    return kept;
+  }
+
+  #room(bytes: number): KeptText {
     if (this.#used + bytes > this.#piece.length) {
       this.#piece = Buffer.allocUnsafeSlow(Math.max(PIECE_BYTES, bytes));
       this.#used = 0;
@@ -32,7 +45,6 @@ export class KeptTexts {
     const from = this.#used;
     this.#used += bytes;
     this.#bytes += bytes;
-    this.#piece.write(text, from, bytes);
     return { piece: this.#piece, from };
   }
 }

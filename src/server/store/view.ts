@@ -6,7 +6,7 @@ import { Collection, type Stored } from './collection.ts';
 import { derivedSnapshot, derivedSnapshotId } from './deployment-rows.ts';
 import { globalKey, HOT_PREFIX, type HotKey, leadingId, parseHotKey, tenantKey } from './keys.ts';
 import type { Kv, KvChangeBatch, KvEntry, RowPack, Watch } from './kv.ts';
-import { KeptTexts } from './kept-texts.ts';
+import { type KeptText, KeptTexts } from './kept-texts.ts';
 import { LargeRecords } from './large-records.ts';
 import { PackedRow } from './packed-row.ts';
 import { snapshotPages } from './pages.ts';
@@ -18,6 +18,9 @@ import { UnreadRecord } from './unread-record.ts';
 
 type HotRecords = GlobalRecords & TenantRecords;
 type HotKind = keyof HotRecords;
+
+/** Of what one unread text may hold: as it lies among others, or in a piece of such texts. */
+const LONGEST_PIECE = 1024 * 1024;
 
 /** A hot record of one of these kinds changed; `after` is absent when it was deleted. The kind says what it is, and whose. */
 export type ViewChange<Kind extends HotKind = HotKind> = {
@@ -205,7 +208,6 @@ export class StoreView {
       const place = held[row.place];
       const after = place && loading.isNew ? this.#unreadRow(place.kind, row) : undefined;
       if (place !== undefined && after !== undefined) {
-        this.#texts.leave(row.bytes);
         this.#hold({ ...place, id: row.id }, undefined, after, loading);
       } else take(row.entry());
     }
@@ -216,10 +218,19 @@ export class StoreView {
     if (this.#large.isLarge(row.bytes)) return undefined;
     if (kind === 'deployments') {
       const hashAt = row.isCurrent ? row.hashAt() : undefined;
-      return hashAt === undefined ? undefined : new UnreadDeployment(hashAt, row, row, this.#common);
+      return hashAt === undefined
+        ? undefined
+        : new UnreadDeployment(hashAt, row, this.#textOf(row), this.#common);
     }
     if (kind === 'specs' || !READ_LATER.has(kind) || !row.isCurrent) return undefined;
-    return new UnreadRecord(row, row, this.#common);
+    return new UnreadRecord(row, this.#textOf(row), this.#common);
+  }
+
+  /** Where it lies, unless it would hold much more than itself. */
+  #textOf(row: PackedRow): KeptText {
+    if (row.piece.length > LONGEST_PIECE) return this.#texts.copy(row, row.bytes);
+    this.#texts.leave(row.bytes);
+    return row;
   }
 
   #follow(revision: number): void {

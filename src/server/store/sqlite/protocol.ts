@@ -16,6 +16,8 @@ export interface WriterOptions {
   readonly ballastBytes: number;
   /** Whoever opens it wants all live records. */
   readonly readAhead: boolean;
+  /** How much of them was taken in. */
+  readonly taken: Int32Array;
 }
 
 export type ToWriter =

@@ -37,16 +37,64 @@ export function packOf(rows: JoinedRows, revision: number): RowPack {
   };
 }
 
+/** Without a row: what the snapshot was of. */
+export function emptyPack(revision: number): RowPack {
+  const none = {
+    keys: [],
+    values: new Uint8Array(),
+    lengths: [],
+    createRevisions: [],
+    modRevisions: [],
+    sums: [],
+  };
+  return packOf(none, revision);
+}
+
+/** Of what was sent and not taken in yet. */
+const MAX_AHEAD_BYTES = 64 * 1024 * 1024;
+/** Whoever takes nothing for so long is not waited for again: it may wait for the thread that sends. */
+const LONGEST_WAIT_MS = 2000;
+
+/** Bytes that were taken in, modulo 2^32, as both threads see them. */
+export const newTaken = (): Int32Array => new Int32Array(new SharedArrayBuffer(4));
+
+/** Has the thread that reads wait while it is far ahead. */
+export class Brake {
+  readonly #taken: Int32Array;
+  #sent = 0;
+  #isOff = false;
+
+  constructor(taken: Int32Array) {
+    this.#taken = taken;
+  }
+
+  add(bytes: number): void {
+    this.#sent += bytes;
+    while (!this.#isOff) {
+      const taken = Atomics.load(this.#taken, 0);
+      if ((this.#sent - taken) >>> 0 <= MAX_AHEAD_BYTES) return;
+      this.#isOff = Atomics.wait(this.#taken, 0, taken, LONGEST_WAIT_MS) === 'timed-out';
+    }
+  }
+}
+
 /** Packs that arrive before, or while, somebody takes them. */
 export class ReadAhead {
+  readonly #taken: Int32Array;
   readonly #packs: RowPack[] = [];
   /** Undefined: more may come. */
   #isWhole: boolean | undefined;
   #isTaken = false;
+  #isLeft = false;
   #wake: () => void = () => undefined;
 
+  constructor(taken: Int32Array) {
+    this.#taken = taken;
+  }
+
   add(pack: RowPack): void {
-    this.#packs.push(pack);
+    if (this.#isLeft) this.#note(pack);
+    else this.#packs.push(pack);
     this.#wake();
   }
 
@@ -59,16 +107,29 @@ export class ReadAhead {
   take(): AsyncIterable<RowPack> | undefined {
     if (this.#isTaken) return undefined;
     this.#isTaken = true;
-    return this.#taken();
+    return this.#each();
   }
 
-  async *#taken(): AsyncGenerator<RowPack> {
-    for (;;) {
-      const pack = this.#packs.shift();
-      if (pack !== undefined) yield pack;
-      else if (this.#isWhole === undefined) await new Promise<void>((wake) => (this.#wake = wake));
-      else if (this.#isWhole) return;
-      else throw new KvUnavailableError('the live records are read again', true);
+  async *#each(): AsyncGenerator<RowPack> {
+    try {
+      for (;;) {
+        const pack = this.#packs.shift();
+        if (pack !== undefined) {
+          yield pack;
+          this.#note(pack);
+        } else if (this.#isWhole === undefined) await new Promise<void>((wake) => (this.#wake = wake));
+        else if (this.#isWhole) return;
+        else throw new KvUnavailableError('the live records are read again', true);
+      }
+    } finally {
+      // Nobody takes what is left.
+      this.#isLeft = true;
+      for (const pack of this.#packs.splice(0)) this.#note(pack);
     }
+  }
+
+  #note({ ends }: RowPack): void {
+    Atomics.add(this.#taken, 0, ends.at(-1) ?? 0);
+    Atomics.notify(this.#taken, 0);
   }
 }

@@ -22,8 +22,10 @@ const UNDER = 'key >= ? AND key < ?';
 const BETWEEN = `FROM current NOT INDEXED WHERE rowid BETWEEN ? AND ? AND ${UNDER}`;
 /** In no key: in their segments it is encoded. */
 const KEY_END = '\n';
+/** What is joined was of any type: the last column counts what is not of its column's. */
 const JOINED = `CAST(group_concat(value, '') AS BLOB), group_concat(key, char(10)), group_concat(octet_length(value)),
-  group_concat(create_rev), group_concat(mod_rev), group_concat(sum)`;
+  group_concat(create_rev), group_concat(mod_rev), group_concat(sum),
+  total(typeof(value) <> 'text' OR typeof(create_rev) <> 'integer' OR typeof(mod_rev) <> 'integer' OR typeof(sum) <> 'integer')`;
 
 /** In order. As one text: as a row each they would take thirty times the memory. */
 function rowIds(db: DatabaseSync, bounds: readonly SQLInputValue[]): Float64Array {
@@ -100,8 +102,9 @@ export function* joinedBlocks(db: DatabaseSync, prefix: string): Generator<Joine
 }
 
 function splitJoined(row: object): JoinedRows {
-  const [values, keys, ...columns] = cellsOf(row);
-  if (!(values instanceof Uint8Array)) throw new DamageError('values cannot be read');
+  const [values, keys, ...rest] = cellsOf(row);
+  const [columns, odd] = [rest.slice(0, -1), rest.at(-1)];
+  if (!(values instanceof Uint8Array) || odd !== 0) throw new DamageError('values cannot be read');
   const numbers = columns.map((column): readonly number[] => JSON.parse(`[${String(column)}]`));
   const [lengths = [], createRevisions = [], modRevisions = [], sums = []] = numbers;
   const all = { keys: String(keys).split(KEY_END), lengths, createRevisions, modRevisions, sums };

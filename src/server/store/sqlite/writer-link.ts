@@ -2,7 +2,7 @@ import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { type Commit, type CommitResult, KvUnavailableError, type RowPack } from '../kv.ts';
 import { StoreFormatError } from '../record-codec.ts';
-import { ReadAhead } from './row-packs.ts';
+import { newTaken, ReadAhead } from './row-packs.ts';
 import { type BatchEvents, createPendingAnswers } from './pending-answers.ts';
 import {
   encodeCommit,
@@ -49,7 +49,10 @@ const operationsPerMessage = 24;
  * Starts the writer thread and resolves when the database can be read. A thread that dies is started again; what
  * it had not answered is reported as unknown, and what it had committed reaches the watchers through `onReady`.
  */
-export async function startWriter(options: WriterOptions, events: WriterLinkEvents): Promise<WriterLink> {
+export async function startWriter(
+  options: Omit<WriterOptions, 'taken'>,
+  events: WriterLinkEvents,
+): Promise<WriterLink> {
   const pending = createPendingAnswers(events);
   let worker: Worker | undefined;
   let ready = false;
@@ -65,6 +68,7 @@ export async function startWriter(options: WriterOptions, events: WriterLinkEven
   /** The round before asked for one thing. */
   let isLone = false;
   let onClosed: (() => void) | undefined;
+  const taken = newTaken();
   let readAhead: ReadAhead | undefined;
   const live = Promise.withResolvers<void>();
   const verified = Promise.withResolvers<void>();
@@ -113,7 +117,7 @@ export async function startWriter(options: WriterOptions, events: WriterLinkEven
   function onMessage(message: FromWriter, opened: PromiseWithResolvers<void>): void {
     switch (message.kind) {
       case 'opened':
-        if (message.readAhead) readAhead = new ReadAhead();
+        if (message.readAhead) readAhead = new ReadAhead(taken);
         opened.resolve();
         return;
       case 'rows':
@@ -163,7 +167,7 @@ export async function startWriter(options: WriterOptions, events: WriterLinkEven
     const thread = `./writer-thread${extname(import.meta.url)}`;
     worker = new Worker(new URL(thread, import.meta.url), {
       // Nobody waits for live records a second time.
-      workerData: { ...options, readAhead: isFirst && options.readAhead },
+      workerData: { ...options, readAhead: isFirst && options.readAhead, taken },
       execArgv: [],
     });
     let cause: unknown;

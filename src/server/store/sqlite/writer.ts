@@ -10,7 +10,7 @@ import {
   type FlatList,
   type WriterOptions,
 } from './protocol.ts';
-import { packOf } from './row-packs.ts';
+import { Brake, emptyPack, packOf } from './row-packs.ts';
 import { keepPages, NO_SEAL, voidHotSeal } from './schema.ts';
 import { createShortage } from './shortage.ts';
 import { busyTimeoutMs, createTransactions } from './transactions.ts';
@@ -50,7 +50,7 @@ const longestTimerMs = 24 * 60 * 60 * 1000;
 function verifyOpened(
   db: DatabaseSync,
   ledger: Ledger,
-  readAhead: boolean,
+  { readAhead, taken }: Pick<WriterOptions, 'readAhead' | 'taken'>,
   post: (message: FromWriter, moved?: readonly ArrayBuffer[]) => void,
 ): boolean {
   const { hotCount, hotMix, head } = ledger.meta;
@@ -58,10 +58,16 @@ function verifyOpened(
   const isReadAhead = isSealed && readAhead;
   post({ kind: 'opened', readAhead: isReadAhead });
   let isRead = false;
+  const brake = new Brake(taken);
   const reader: HotReader = {
-    onRows: (rows) => post({ kind: 'rows', pack: packOf(rows, head), whole: false }, [rows.values.buffer]),
+    onRows: (rows) => {
+      const { length } = rows.values;
+      post({ kind: 'rows', pack: packOf(rows, head), whole: false }, [rows.values.buffer]);
+      brake.add(length);
+    },
     onAll: () => {
       isRead = true;
+      post({ kind: 'rows', pack: emptyPack(head), whole: false });
       post({ kind: 'rows', whole: true });
     },
   };
@@ -85,7 +91,7 @@ export function openWriter(
   const db = new DatabaseSync(files.database, { timeout: busyTimeoutMs });
   prepareWriter(db);
   const ledger = createLedger(db);
-  let isVerified = verifyOpened(db, ledger, options.readAhead, post);
+  let isVerified = verifyOpened(db, ledger, options, post);
   keepPages(db);
   const transactions = createTransactions(db, ledger, files, (fault) =>
     post({ kind: 'problem', damaged: fault?.kind === 'damaged', problem: fault?.message }),
