@@ -21,8 +21,10 @@ import { JointCommits } from './joint-commits.ts';
 import { livenessMoved } from '../liveness-moved.ts';
 import { type ReconcileRequest, Reconciler } from '../reconciler.ts';
 
-/** While some are being written the next ones gather: a start places many deployments. How many are written is bounded by what they write, too. */
-const PLANS_AT_ONCE = 256;
+/** While some are being written the next ones gather: a start places many deployments. What they write is bounded, too. */
+const PLANS_AT_ONCE = 128;
+/** Where a commit takes more: what is summed, written and synced with each transaction is shared by more of them. */
+const MORE_PLANS_AT_ONCE = 512;
 /** Of a record: its spec is held, parsed, until the commit is done. */
 const HEAVY_BYTES = 64 * 1024;
 
@@ -73,17 +75,17 @@ export class InstancesController extends Reconciler {
   readonly #batch: Batch;
 
   constructor(deps: ControllerDeps, settleMs?: number) {
+    const { commitWrites = FEWEST_COMMIT_WRITES } = deps.store.kv;
     super(deps, {
       name: 'instances',
       problem: 'reconciling a deployment failed; retrying',
-      concurrency: PLANS_AT_ONCE,
+      concurrency: commitWrites > FEWEST_COMMIT_WRITES ? MORE_PLANS_AT_ONCE : PLANS_AT_ONCE,
       isHeavy: ({ tenantId, id }) => {
         const deployments = deps.store.view.tenant(tenantId, 'deployments');
         return deployments.largest > HEAVY_BYTES && (deployments.get(id)?.bytes ?? 0) > HEAVY_BYTES;
       },
       isFull: () => this.#joint.isFull,
     });
-    const { commitWrites = FEWEST_COMMIT_WRITES } = deps.store.kv;
     this.#joint = new JointCommits((tenant, transaction) => this.commit(tenant, transaction), commitWrites);
     this.#batch = batchOf(commitWrites);
     this.#settle = settleMs === undefined ? {} : { settleMs };
