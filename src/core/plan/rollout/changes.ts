@@ -78,14 +78,21 @@ export function planChanges(input: ChangeInput, spec: DeploymentSpec, groups: Gr
     stop.length < stops.length ||
     (refusal === undefined && count < wanted) ||
     remove.length === batch.removes;
-  const first = stop.find((state) => isStopFirst(state, spec, groups, budget));
+  const first = stopsFirst(stop, spec, groups, budget);
   return { create, stop, remove, ...(refusal && { refusal }), ...(first && { makesRoom: first }), more };
 }
 
 /** A leaving instance that goes although that leaves fewer than the minimum; writers do so by their nature. */
-function isStopFirst(state: InstanceState, spec: DeploymentSpec, groups: Groups, budget: Budget): boolean {
-  if (budget.desired === 0 || isSingleWriter(spec)) return false;
-  return groups.leave.includes(state) && !dispensable(groups, budget).includes(state);
+function stopsFirst(
+  stop: readonly InstanceState[],
+  spec: DeploymentSpec,
+  groups: Groups,
+  budget: Budget,
+): InstanceState | undefined {
+  if (stop.length === 0 || budget.desired === 0 || isSingleWriter(spec)) return undefined;
+  const leaving = new Set(groups.leave);
+  const spare = new Set(dispensable(groups, budget));
+  return stop.find((state) => leaving.has(state) && !spare.has(state));
 }
 
 function placeMany(
@@ -111,8 +118,8 @@ function planStops(
   const { keep, leave, lost } = groups;
   if (keep.length + leave.length + lost.length === 0) return [];
   if (budget.desired === 0) return [...keep, ...leave, ...lost];
-  const excess = surplus(groups, budget.desired);
-  const kept: Groups = { ...groups, keep: keep.filter((state) => !excess.includes(state)) };
+  const excess = new Set(surplus(groups, budget.desired));
+  const kept: Groups = { ...groups, keep: keep.filter((state) => !excess.has(state)) };
   return [
     ...excess,
     ...replacedLost(kept, budget.desired),

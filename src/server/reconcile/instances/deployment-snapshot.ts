@@ -56,6 +56,8 @@ export function readDeploymentSnapshot(
         name: deployment?.record.spec.name ?? segmentsOf('deployments', id)[0],
         ...recordsOf(tenant, { deployment, status, rollout, canary }),
         ...OF_NO_INSTANCES,
+        // Of a failed rollout that lost its nodes, what it returns to.
+        specs: specsOf(tenant, id),
         gates,
       },
     };

@@ -230,6 +230,25 @@ describe('instances controller', () => {
     expect(entries.map(({ record }) => record.version)).toEqual([2, 101, 102, 103]);
   });
 
+  it('returns to it though nothing of it is left on any node', async () => {
+    await sim.apply({ name: 'web', healthCheck: CHECK, update: { progressDeadline: '1m' } });
+    sim.behaviour = BROKEN;
+    await sim.apply({ name: 'web', image: 'shop/web:2' });
+    await sim.advance(65_000);
+    const names = [...sim.tenant.collection('nodes').ids()];
+    for (const name of names) sim.cut(name);
+    await sim.write((transaction) => {
+      for (const name of names) transaction.delete('nodes', name).delete('node-liveness', name);
+      return transaction;
+    });
+    await sim.advance(20_000);
+    expect(sim.instances('web')).toEqual([]);
+    await sim.apply({ name: 'web', update: { progressDeadline: '1m', onFailure: 'rollback' } });
+    await sim.advance(20_000);
+    expect(sim.tenant.get('deployments', 'web')?.record.spec.image).toBe('shop/web:1');
+    expect(await sim.events('deployment.rolled_back')).toHaveLength(1);
+  });
+
   it('lets a new spec supersede a rollout at once', async () => {
     await sim.apply({ name: 'web', replicas: 2, healthCheck: CHECK });
     sim.behaviour = BROKEN;

@@ -35,6 +35,10 @@ class Joint {
     this.#extent = extentOf(transaction);
   }
 
+  get writes(): number {
+    return this.#extent.writes;
+  }
+
   /** False: it is full. */
   take(key: string, transaction: Transaction): boolean {
     const more = extentOf(transaction);
@@ -56,8 +60,9 @@ class Joint {
  * there is when the turn ends is sent. If it is not stored, none of it is, and each is decided again and goes by itself.
  */
 export class JointCommits {
-  readonly #commit: (tenant: TenantStore, transaction: Transaction) => Promise<boolean>;
+  readonly #store: (tenant: TenantStore, transaction: Transaction) => Promise<boolean>;
   readonly #most: number;
+  /** Writes of plans that were made and not stored yet, sent or not. */
   #underWay = 0;
   readonly #open = new Map<TenantId, Joint>();
   /** Were part of a commit that was not stored, perhaps because of another part of it. */
@@ -66,16 +71,7 @@ export class JointCommits {
   /** `most`: writes of one commit, and guards. */
   constructor(commit: (tenant: TenantStore, transaction: Transaction) => Promise<boolean>, most: number) {
     this.#most = most;
-    this.#commit = async (tenant, transaction) => {
-      const { puts = [], deletes = [] } = transaction.toCommit();
-      const writes = puts.length + deletes.length;
-      this.#underWay += writes;
-      try {
-        return await commit(tenant, transaction);
-      } finally {
-        this.#underWay -= writes;
-      }
-    };
+    this.#store = commit;
   }
 
   /** So much has been asked of the store that more would only wait there, and keep others waiting. */
@@ -88,10 +84,15 @@ export class JointCommits {
     if (this.#apart.has(key)) return this.#commitApart(key, tenant, transaction);
     if (removes(transaction)) return this.#commit(tenant, transaction);
     const open = this.#open.get(tenant.tenantId);
-    if (open?.take(key, transaction) === true) return open.stored.promise;
+    const before = open?.writes ?? 0;
+    if (open?.take(key, transaction) === true) {
+      this.#underWay += open.writes - before;
+      return open.stored.promise;
+    }
     if (open !== undefined) void this.#send(open);
     // Its handle is bound to the shard as it is now, and nothing of another turn comes to it.
     const joint = new Joint(tenant, key, transaction, this.#most);
+    this.#underWay += joint.writes;
     this.#open.set(tenant.tenantId, joint);
     return joint.stored.promise;
   }
@@ -108,6 +109,16 @@ export class JointCommits {
     for (const joint of joints) void this.#send(joint);
   }
 
+  async #commit(tenant: TenantStore, transaction: Transaction): Promise<boolean> {
+    const { writes } = extentOf(transaction);
+    this.#underWay += writes;
+    try {
+      return await this.#store(tenant, transaction);
+    } finally {
+      this.#underWay -= writes;
+    }
+  }
+
   /** What throws stays apart: it would fail others again and again. */
   async #commitApart(key: string, tenant: TenantStore, transaction: Transaction): Promise<boolean> {
     const ok = await this.#commit(tenant, transaction);
@@ -115,12 +126,12 @@ export class JointCommits {
     return ok;
   }
 
-  async #send({ tenant, transaction, keys, stored }: Joint): Promise<void> {
+  async #send({ tenant, transaction, keys, stored, writes }: Joint): Promise<void> {
     const part = (): void => {
       if (keys.length > 1) for (const key of keys) this.#apart.set(key, true);
     };
     try {
-      const ok = await this.#commit(tenant, transaction);
+      const ok = await this.#store(tenant, transaction);
       if (!ok) part();
       stored.resolve(ok);
     } catch (fault) {
@@ -128,6 +139,8 @@ export class JointCommits {
       // Of a store that is set to take less: nothing was stored, and nothing is wrong.
       if (keys.length > 1 && fault instanceof KvTooLargeError) stored.resolve(false);
       else stored.reject(fault);
+    } finally {
+      this.#underWay -= writes;
     }
   }
 }

@@ -34,7 +34,7 @@ export interface SqliteKv extends Kv {
 
 const megabyte = 1024 * 1024;
 /** Some milliseconds of the writer: what others ask for does not wait longer for it than for a sync of a slow disk. */
-const commitWrites = 720;
+const commitWrites = 360;
 
 /** Opens the embedded store in a directory that it shares with no other process. */
 export async function openSqliteKv(options: SqliteKvOptions): Promise<SqliteKv> {
