@@ -27,7 +27,8 @@ export interface Writer {
 }
 
 const operationsPerTransaction = 1024;
-const bytesPerTransaction = 8 * 1024 * 1024;
+/** What waits is stored in steps, so that who asked for the first of it decides what comes next meanwhile, and a request waits for one of them. */
+const bytesPerTransaction = 512 * 1024;
 const sweptRowsPerStep = 256;
 // Folding the log back may grow the database by as much, which must fit into the ballast when the disk is full.
 const checkpointAbovePages = 1000;
