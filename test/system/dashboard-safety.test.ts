@@ -313,6 +313,12 @@ describe('speed', () => {
     await page.getByText(`${MANY.toLocaleString('en')} deployments`).waitFor();
     // A row that is drawn over with another record gives up the focus.
     await page.getByRole('link', { name: 'web-0000' }).focus();
+    const scrollTo = (top: number) =>
+      page.evaluate(`[...document.querySelectorAll('[aria-label=Deployments]')]
+        .find((e) => e.scrollHeight > e.clientHeight + 1000).scrollTo(0, ${top})`);
+    await scrollTo(700);
+    await page.getByRole('link', { name: 'web-0000' }).waitFor({ state: 'detached' });
+    expect(await page.evaluate("document.activeElement.closest('tbody tr')?.textContent")).toBeUndefined();
     // Frames while the whole list goes by.
     const frames = (await page.evaluate(`(async () => {
       const scroller = [...document.querySelectorAll('[aria-label=Deployments]')].find((e) => e.scrollHeight > e.clientHeight + 1000);
@@ -333,6 +339,17 @@ describe('speed', () => {
     );
     expect(frames.rows).toBeLessThan(120);
     expect(await page.evaluate("document.activeElement.closest('tbody')")).toBeNull();
-    await page.getByRole('link', { name: `web-${String(MANY - 1).padStart(4, '0')}` }).waitFor();
+    const last = page.getByRole('link', { name: `web-${String(MANY - 1).padStart(4, '0')}` });
+    await last.waitFor();
+    // Filtered while it is scrolled: to nothing and back, then to one.
+    const find = page.getByLabel('Find deployments');
+    await find.fill('nothing-of-this-name');
+    await page.getByText('Nothing matches').waitFor();
+    await find.fill('');
+    await page.getByRole('link', { name: 'web-0000' }).waitFor();
+    await scrollTo(1_000_000);
+    await last.waitFor();
+    await find.fill('web-0003');
+    await page.getByRole('link', { name: 'web-0003' }).waitFor();
   });
 });

@@ -118,12 +118,13 @@ const TableRow = memo(function TableRow({
   const { isNarrow, isDetailed, isWhole } = layout;
   const own = useRef<HTMLTableRowElement>(null);
   // Drawn for another record it must not keep the focus: a key would be meant for the one before.
+  // Not when the effect of that one is undone: React gives back afterwards what lost the focus while it changed the page.
+  const drawnFor = useRef(id);
   useLayoutEffect(() => {
-    const element = own.current;
-    return () => {
-      const { activeElement: focused } = document;
-      if (focused instanceof HTMLElement && element?.contains(focused) === true) focused.blur();
-    };
+    if (drawnFor.current === id) return;
+    drawnFor.current = id;
+    const { activeElement: focused } = document;
+    if (focused instanceof HTMLElement && own.current?.contains(focused) === true) focused.blur();
   }, [id]);
   const look = isWhole
     ? 'relative flex flex-wrap items-center justify-between gap-x-3 border-b px-4 py-2.5 last:border-b-0'
@@ -190,10 +191,9 @@ export function DataTable<Row>({
   const isDetailed = isNarrow && detail !== undefined;
   const isWhole = isDetailed && rows.length <= MOST_OF_OWN_HEIGHT;
   const rowHeight = isDetailed ? DETAILED_HEIGHT : wideHeight;
-  const scroller = useRef<HTMLDivElement>(null);
   const [sorting, setSorting] = useState<Sorting>();
   const ordered = useMemo(() => sorted(rows, columns, sorting), [rows, columns, sorting]);
-  const inView = useRowWindow(scroller, rowHeight, ordered.length);
+  const { scroller, inView } = useRowWindow(rowHeight, ordered.length);
   const { first, last, above, below } = isWhole
     ? { first: 0, last: ordered.length, above: 0, below: 0 }
     : inView;
