@@ -1,11 +1,12 @@
 import { createContext, type ReactNode, use, useCallback, useEffect, useMemo, useState } from 'react';
-import { queryOptions, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import type { Permission } from '../../core/model/permission.ts';
 import { type Client, RejectionError } from '../../sdk/index.ts';
 import { apiOf } from '../lib/api.ts';
 import { forgetBegun, TENANT_KEY } from '../lib/begun.ts';
 import { forgetDrafts, sessionBegun, sessionEnded } from '../lib/kept-drafts.ts';
 import type { SessionView, TenantSummary } from '../lib/records.ts';
+import { chosenTenant, sessionQuery } from './session-query.ts';
 import { SignIn } from '../features/session/sign-in.tsx';
 import { Starting, Unreachable } from '../features/session/starting.tsx';
 
@@ -35,34 +36,6 @@ export function useApi(): Client {
 
 /** Tabs share one session: signing out in one of them is told to the others. */
 const TABS = new BroadcastChannel('berth.signed-out');
-
-/** The caller for the chosen tenant; when that is gone or not theirs any more, for their own. */
-async function whoAmI(tenant: string | undefined, signal: AbortSignal): Promise<SessionView | null> {
-  try {
-    return await apiOf(tenant === undefined ? {} : { tenant, chosen: tenant }).call('GET /api/v1/session', {
-      signal,
-    });
-  } catch (error) {
-    if (!(error instanceof RejectionError)) throw error;
-    if (error.status === 401) return null;
-    if (tenant === undefined) throw error;
-    localStorage.removeItem(TENANT_KEY);
-    return whoAmI(undefined, signal);
-  }
-}
-
-/** As it was chosen last in this browser. */
-export function chosenTenant(): string | undefined {
-  return localStorage.getItem(TENANT_KEY) ?? undefined;
-}
-
-export function sessionQuery(chosen: string | undefined) {
-  return queryOptions({
-    queryKey: ['session', chosen],
-    queryFn: ({ signal }) => whoAmI(chosen, signal),
-    staleTime: Number.POSITIVE_INFINITY,
-  });
-}
 
 export function SessionProvider({ children }: { readonly children: ReactNode }) {
   const queries = useQueryClient();
