@@ -5,30 +5,20 @@ import { createRoot } from 'react-dom/client';
 import { CSPProvider } from '@base-ui/react/csp-provider';
 import { QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
+import { askAgain } from './app/ask-again.ts';
 import { LiveProvider } from './app/live.tsx';
 import { prepared } from './app/prepared.ts';
 import { createDashboardRouter } from './app/router.tsx';
 import { SessionProvider } from './app/session.tsx';
 import { Toasts } from './components/toast.tsx';
-import { RejectionError, UnreachableError } from '../sdk/index.ts';
+import { RejectionError } from '../sdk/index.ts';
 import { followSystemTheme } from './lib/theme.ts';
 import './style.css';
 
 followSystemTheme();
 
-/** After which the page asks again for what nobody answered, rather than with its next reading in half a minute. */
-const AGAIN_MS = 3000;
-
 const queries = new QueryClient({
-  queryCache: new QueryCache({
-    onError: (error, { queryKey }) => {
-      if (!(error instanceof UnreachableError)) return;
-      setTimeout(
-        () => void queries.refetchQueries({ queryKey, exact: true, type: 'active', stale: true }),
-        AGAIN_MS,
-      );
-    },
-  }),
+  queryCache: new QueryCache(askAgain(() => queries)),
   defaultOptions: {
     queries: {
       staleTime: 5000,
