@@ -139,6 +139,8 @@ try {
   // Of those under way when a turn ends, some are stored without an answer being waited for.
   const stored = await swarm.services();
   if (stored < answered) throw new Error(`Swarm answered ${answered} creates and has ${stored} services`);
+  // It goes on looking for a node for each of them, which would be in the turns of those who follow.
+  await daemon.stop();
   if (NOMAD === undefined) console.log('Nomad: not compared; BENCH_NOMAD takes the path of its program');
   else {
     const nomad = await startNomad(NOMAD);
