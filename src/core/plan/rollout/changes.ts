@@ -26,11 +26,9 @@ export interface Batch {
 
 /** Together fewer than the 120 writes that every store takes in one commit. */
 export const SMALL_BATCH: Batch = { changes: 80, transitions: 16, creates: 40, removes: 20, adopts: 10 };
-const SMALL_BATCH_WRITES = 120;
 
-/** A plan walks all instances of its deployment: where the store takes more at once, a large one is planned fewer times. */
-export function batchOf(writes: number): Batch {
-  const times = Math.max(1, Math.floor(writes / SMALL_BATCH_WRITES));
+/** A plan walks all instances of its deployment: where the store takes so many times as much at once, a large one is planned fewer times. */
+export function batchOf(times: number): Batch {
   const { changes, transitions, creates, removes, adopts } = SMALL_BATCH;
   return {
     changes: changes * times,

@@ -43,36 +43,21 @@ export function readDeploymentSnapshot(
   const canary = tenant.get('canaries', id);
   const instances = tenant.collection('instances').listUnder(id);
   const gates = deployment === undefined ? [] : closedGatesOf(tenant, clusters, deployment.record.spec);
-  if (instances.length === 0)
-    return {
-      tenant,
-      id,
-      deployment,
-      status,
-      rollout,
-      canary,
-      instances: NO_INSTANCES,
-      planned: {
-        name: deployment?.record.spec.name ?? segmentsOf('deployments', id)[0],
-        ...recordsOf(tenant, { deployment, status, rollout, canary }),
-        ...OF_NO_INSTANCES,
-        // Of a failed rollout that lost its nodes, what it returns to.
-        specs: specsOf(tenant, id),
-        gates,
-      },
-    };
   const specs = specsOf(tenant, id);
+  const records = { tenant, id, deployment, status, rollout, canary };
+  const known = {
+    name: segmentsOf('deployments', id)[0],
+    ...recordsOf(tenant, records),
+    gates,
+  };
+  // Its specs are what a failed rollout that lost its nodes returns to.
+  if (instances.length === 0)
+    return { ...records, instances: NO_INSTANCES, planned: { ...known, ...OF_NO_INSTANCES, specs } };
   return {
-    tenant,
-    id,
-    deployment,
-    status,
-    rollout,
-    canary,
+    ...records,
     instances: new Map(instances.map((stored) => [stored.record.id, stored])),
     planned: {
-      name: segmentsOf('deployments', id)[0],
-      ...recordsOf(tenant, { deployment, status, rollout, canary }),
+      ...known,
       specs,
       instances: instances.map((stored) => stored.record),
       observationOf: observationsOf(tenant, id),
@@ -80,7 +65,6 @@ export function readDeploymentSnapshot(
       misplacedOf: misplacedBy(tenant, clusters, deployment?.record, canary?.record),
       fencedOf: (record) => isFenced(tenant, specs.get(record.specHash), record),
       staysOf: (record) => staysWithVolume(tenant, specs.get(record.specHash), record),
-      gates,
     },
   };
 }

@@ -87,7 +87,7 @@ export class InstancesController extends Reconciler {
       isFull: () => this.#joint.isFull,
     });
     this.#joint = new JointCommits((tenant, transaction) => this.commit(tenant, transaction), commitWrites);
-    this.#batch = batchOf(commitWrites);
+    this.#batch = batchOf(Math.floor(commitWrites / FEWEST_COMMIT_WRITES));
     this.#settle = settleMs === undefined ? {} : { settleMs };
   }
 
