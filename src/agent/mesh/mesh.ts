@@ -84,6 +84,13 @@ interface Place extends ContainerNetwork {
 }
 
 /**
+ * Two rounds beside one another. `map`: rules and peers, as the map says; other nodes count on it to be in force soon (`draining.ts`). `look`: what
+ * others may have changed, and the node's place; it asks the engine and runs a dozen programs, which takes seconds on a machine that is busy, so no map
+ * waits for it.
+ */
+type Round = 'map' | 'look';
+
+/**
  * This node's part of the tenant's network. Level-triggered: every round compares what the map says with interface, routes, rules and the
  * engine's network, and sets right what differs. All of it outlives the agent.
  */
@@ -112,13 +119,15 @@ export class Mesh {
   readonly #rules = new RuleSet(MESH_TABLES);
   readonly #repairs = new Repairs();
   #listening = false;
-  /** Whether to look for what others have changed, too. */
-  #lookDue = true;
+  /** A look has been over the place since. */
+  #routesDue = true;
   #endpoint: MeshEndpoint | undefined;
   #adopting: NodeJS.Timeout | undefined;
-  #problem: string | undefined;
+  readonly #problems = new Map<Round, string>();
   #repair: NodeJS.Timeout | undefined;
-  readonly #rounds = new Once<'all'>(() => this.#round(), { onFault: (fault) => this.#failed(fault) });
+  readonly #rounds = new Once<Round>((round) => (round === 'map' ? this.#apply() : this.#lookAround()), {
+    onFault: (fault, round) => this.#failed(round, fault),
+  });
 
   constructor(options: MeshOptions) {
     this.#options = options;
@@ -179,13 +188,13 @@ export class Mesh {
         ...(routes && { routes }),
       };
     } catch (error) {
-      this.#failed(error);
+      this.#failed('look', error);
       return undefined;
     }
   }
 
   get problem(): string | undefined {
-    return this.#problem;
+    return this.#problems.get('look') ?? this.#problems.get('map');
   }
 
   /** What somebody keeps taking from it. */
@@ -250,12 +259,11 @@ export class Mesh {
     this.#map = { ...told, services };
     this.#mapMs = performance.now();
     this.#names = new Names(services);
-    this.#rounds.ask('all');
+    this.#rounds.ask('map');
   }
 
   #look(): void {
-    this.#lookDue = true;
-    this.#rounds.ask('all');
+    this.#rounds.ask('look');
   }
 
   end(): void {
@@ -299,29 +307,25 @@ export class Mesh {
     }
   }
 
-  #failed(fault: unknown): void {
+  #failed(round: Round, fault: unknown): void {
     const problem = `${NO_PART}${messageOf(fault)}`;
-    if (problem === this.#problem) return;
-    this.#problem = problem;
+    if (problem === this.#problems.get(round)) return;
+    this.#problems.set(round, problem);
     this.#options.log.warn(problem);
     this.#options.onChange();
   }
 
-  #solved(): void {
-    if (this.#problem === undefined) return;
-    this.#problem = undefined;
-    this.#options.onChange();
+  #solved(round: Round): void {
+    if (this.#problems.delete(round)) this.#options.onChange();
   }
 
-  async #round(): Promise<void> {
-    if (this.#lookDue) await this.#lookAround();
-    const [map, owner, told, sinceMs] = [this.#map, this.#owner, this.#seen, this.#mapMs];
+  /** Rules before peers, and routes between them. */
+  async #apply(): Promise<void> {
+    const [map, told, sinceMs, place] = [this.#map, this.#seen, this.#mapMs, this.#place];
     const own = map?.nodes.find(({ name }) => name === this.#options.node);
-    if (map === undefined || owner === undefined || own === undefined) return;
-    this.#adopt(own.publicKey);
-    const known = this.#lookDue || this.#place?.subnet !== own.subnet ? undefined : this.#place;
-    this.#lookDue = false;
-    const place = known ?? (await this.#ensurePlace(map, own.subnet, owner));
+    if (map === undefined || this.#owner === undefined || own === undefined) return;
+    // It asks for this again when there is one.
+    if (place?.subnet !== own.subnet) return this.#look();
     const bridge = await bridgeOf(place.gateway);
     // Some engines make it with the first container.
     if (bridge !== undefined) {
@@ -330,11 +334,12 @@ export class Mesh {
       await turnBack(bridge.ports);
     }
     // After the rules: the engine translates the source of what is sent before, and the kernel goes on so for as long as the same is sent.
-    if (known === undefined) await this.#ensureRoutes(map, place);
+    if (this.#routesDue) await this.#ensureRoutes(map, place);
     await this.#peers.set(
       map.nodes.filter(({ name }) => name !== this.#options.node),
       [map.prefix, map.virtualPrefix],
     );
+    this.#adopt(own.publicKey, sinceMs);
     const isNew = this.#applied !== map;
     this.#applied = map;
     // From here on this node gives no connection to what has left.
@@ -342,7 +347,7 @@ export class Mesh {
     if (isNew) this.#tellLate(performance.now() - sinceMs);
     this.#isPlaced = true;
     this.#placed.resolve();
-    this.#solved();
+    this.#solved('map');
     if (isNew) this.#options.onApplied();
   }
 
@@ -361,23 +366,34 @@ export class Mesh {
   async #lookAround(): Promise<void> {
     const before = JSON.stringify(this.#endpoint);
     await this.endpoint();
-    if (this.#endpoint !== undefined && this.#map === undefined) this.#solved();
     if (JSON.stringify(this.#endpoint) !== before) this.#options.onChange();
+    const [map, owner] = [this.#map, this.#owner];
+    const subnet = map?.nodes.find(({ name }) => name === this.#options.node)?.subnet;
+    try {
+      if (map !== undefined && owner !== undefined && subnet !== undefined)
+        await this.#ensurePlace(map, subnet, owner);
+      if (this.#endpoint !== undefined) this.#solved('look');
+    } finally {
+      // Rules are set right without the engine, too, where the place is known.
+      if (this.#place !== undefined && this.#place.subnet === subnet) this.#rounds.ask('map');
+    }
   }
 
-  /** The others have the same map now, or in a moment. */
-  #adopt(announced: string): void {
+  /** The others have the same map now, or in a moment; the next key is for those that are known here already. */
+  #adopt(announced: string, sinceMs: number): void {
     const { device } = this.#options;
     if (announced !== device.publicKeys.next || this.#adopting !== undefined) return;
-    this.#adopting = setTimeout(() => {
+    const adopt = (): void => {
       this.#adopting = undefined;
       device.adoptKey();
-      this.#peers.renew().catch((error: unknown) => this.#failed(error));
+      this.#peers.renew().catch((error: unknown) => this.#failed('map', error));
       this.#options.log.info('the key of this node in the mesh was renewed');
-    }, ADOPT_MS).unref();
+    };
+    const waitMs = Math.max(0, ADOPT_MS - (performance.now() - sinceMs));
+    this.#adopting = setTimeout(adopt, waitMs).unref();
   }
 
-  async #ensurePlace(map: MeshMap, subnet: string, owner: Ownership): Promise<Place> {
+  async #ensurePlace(map: MeshMap, subnet: string, owner: Ownership): Promise<void> {
     const { engine, device, dataDir } = this.#options;
     const network = parseCidr(subnet);
     const virtual = parseCidr(map.virtualPrefix);
@@ -400,8 +416,9 @@ export class Mesh {
     this.#listening = true;
     const resolvConf = join(dataDir, 'resolv.conf');
     await ensureResolvConf(resolvConf, resolver);
-    this.#place = { name, resolvConf, subnet, gateway, resolver };
     await letThrough(...throughDevice(device));
+    this.#place = { name, resolvConf, subnet, gateway, resolver };
+    this.#routesDue = true;
     const prefixes = [map.prefix, map.virtualPrefix];
     await joinEarlier(engine, owner, { name, gateway, prefixes, onJoined: this.#options.onJoined }).catch(
       (error: unknown) =>
@@ -409,12 +426,12 @@ export class Mesh {
           reason: messageOf(error),
         }),
     );
-    return this.#place;
   }
 
   /** Towards the mesh as the gateway, which every node has a route back to. */
   async #ensureRoutes(map: MeshMap, { gateway }: Place): Promise<void> {
     const { device } = this.#options;
+    this.#routesDue = false;
     for (const prefix of [map.prefix, map.virtualPrefix])
       await run('ip', ['route', 'replace', prefix, 'dev', device.name, 'src', gateway]).catch(async () => {
         // The gateway's address is not there before the first container of some engines.
