@@ -2,6 +2,7 @@ import { startBareCommit } from './support/bare-commit.ts';
 import { startEngine } from '../test/support/harness/engine.ts';
 import { isRecord } from '../src/core/model/values.ts';
 import { startEtcd } from '../test/support/harness/etcd.ts';
+import { freePort } from '../test/support/harness/free-port.ts';
 import { pushImage, startRegistry } from '../test/support/harness/registry.ts';
 import {
   KUBE_APISERVER,
@@ -10,6 +11,7 @@ import {
   kubeDeployment,
   startKubeApiserver,
 } from './support/kube-apiserver.ts';
+import type { Child } from './support/child.ts';
 import { jobSpec, NOMAD, startNomad } from './support/nomad.ts';
 import { secured } from './support/secured.ts';
 import { BENCH_TOKEN, type ServerProcess, startServerProcess } from './support/server-process.ts';
@@ -19,9 +21,11 @@ import { inTurns, middleOf, ratioOf, type Turn, type TurnOptions, turnOf } from 
 /**
  * Durable creates over HTTP: deployments of Berth on its embedded store, services of Docker Swarm on a manager of its own, by the
  * same load generator in alternating turns, of no replica and of one for which there is no node: Swarm's only one is drained, Berth has none.
+ * All over TCP; what Swarm makes by its Unix socket, which spares it a part of a lone request, is beside it.
  * Berth over TLS, by a control plane of its own, in the same turns. Beside Nomad, where BENCH_NOMAD has the path of its program: one server, the
  * same with its jobs. Beside kube-apiserver, where BENCH_KUBE_APISERVER has the path of its program: both with TLS, each on an etcd of its own, with nobody
  * who acts on what is stored. Processor time is that of the two programs, without etcd's.
+ * Beside each peer Berth begins anew, with an empty store, as the peer does. Whose turn it is not stands still (SIGSTOP), but for programs that hold leases in etcd.
  * At one connection a bare node:http handler that commits as much as a create, to a store of the same kind, is beside each peer: what is left to be had from Node.
  * What each does just after it was started comes first, as "cold"; then all are warmed up alike, and ratios are of what follows.
  *   [BENCH_NOMAD=/path/of/nomad] [BENCH_KUBE_APISERVER=/path/of/kube-apiserver] node bench/creates.ts [seconds per turn]
@@ -70,37 +74,69 @@ const besideBare = (bare: readonly Turn[], peer: readonly Turn[], name: string):
     ? ''
     : `; a bare handler ${show(middleOf(bare))}, ${ratioOf('perSecond', bare, peer).toFixed(2)} of ${name}`;
 
-const registry = await startRegistry();
-const daemon = await startEngine();
-const server = await startServerProcess();
-const certified = secured();
-const overTls = await startServerProcess({ args: certified.args });
-const ends: (() => Promise<void>)[] = [];
-try {
-  const { reference: image } = await pushImage(registry, 'bench/web:1', {});
+/** Berth on a store of its own, and a bare handler that commits as much to one. */
+interface Own {
+  readonly server: ServerProcess;
+  readonly bare: Child;
+}
+
+const begun = new AsyncDisposableStack();
+const started = async <Program extends { stop(): Promise<void> }>(
+  stack: AsyncDisposableStack,
+  program: Promise<Program>,
+): Promise<Program> => stack.adopt(await program, (running) => running.stop());
+
+const registry = await started(begun, startRegistry());
+const { reference: image } = await pushImage(registry, 'bench/web:1', {});
+const certified = begun.adopt(secured(), (files) => files.remove());
+
+async function startOwn(stack: AsyncDisposableStack, etcd?: string): Promise<Own> {
+  const args = etcd === undefined ? [] : ['--store', 'etcd', '--etcd', etcd, ...certified.args];
+  const server = await started(stack, startServerProcess({ args }));
   const { body: view } = await server.call('POST', '/api/v1/deployments', { name: 'first', image });
   if (!isRecord(view)) throw new Error(`no deployment was created: ${String(view)}`);
-  const bare = await startBareCommit(view, image);
-  ends.push(() => bare.stop());
+  const bare = startBareCommit(view, image, etcd === undefined ? {} : { etcd, tls: certified.tls });
+  return { server, bare: await started(stack, bare) };
+}
+
+const berth = ({ url, pid }: ServerProcess, replicas: number, compared: readonly number[] = []): Creates =>
+  creates(
+    {
+      url: `${url}/api/v1/deployments`,
+      headers: { authorization: `Bearer ${BENCH_TOKEN}` },
+      pid,
+      compared,
+    },
+    (name) => ({ name, image, replicas }),
+  );
+
+const ofBare = ({ port, pid }: Child, scheme: string, compared: readonly number[] = []): Creates =>
+  creates({ url: `${scheme}://127.0.0.1:${port}`, pid, compared }, (name) => ({ name, image }));
+
+/** The last side, which says what is left to be had, at one connection only. */
+const rounds = (connections: number, sides: readonly Creates[]): Promise<readonly (readonly Turn[])[]> =>
+  inTurns(
+    ROUNDS,
+    (connections === 1 ? sides : sides.slice(0, -1)).map((side) => () => side(connections)),
+  );
+
+async function besideSwarm(): Promise<void> {
+  await using stack = new AsyncDisposableStack();
+  const port = await freePort();
+  const listen = `--host=tcp://127.0.0.1:${port}`;
+  const daemon = await started(stack, startEngine({ namespace: false, network: 'none', args: [listen] }));
   const swarm = new Swarm(daemon.socketPath);
   await swarm.init();
   await swarm.drain();
-  const berth = ({ url, pid }: ServerProcess, replicas = 1): Creates =>
-    creates(
-      { url: `${url}/api/v1/deployments`, headers: { authorization: `Bearer ${BENCH_TOKEN}` }, pid },
-      (name) => ({ name, image, replicas }),
-    );
+  const { server, bare } = await startOwn(stack);
+  const overTls = await started(stack, startServerProcess({ args: certified.args }));
+  const compared = [daemon.pid, server.pid, overTls.pid, bare.pid];
   let answered = 0;
   // It answers before it has looked for a node: what it does after its turn is its own, too.
-  const services = (replicas: number): Creates => {
-    const create = creates(
-      {
-        url: 'http://localhost/v1.41/services/create',
-        socketPath: daemon.socketPath,
-        pid: daemon.pid,
-        isSettled: true,
-      },
-      (name) => serviceSpec({ name, image, command: [], replicas }),
+  const services = (replicas: number, socket: { readonly socketPath?: string } = {}): Creates => {
+    const url = `http://127.0.0.1:${port}/v1.41/services/create`;
+    const create = creates({ url, ...socket, pid: daemon.pid, isSettled: true, compared }, (name) =>
+      serviceSpec({ name, image, command: [], replicas }),
     );
     return async (connections, seconds) => {
       const turn = await create(connections, seconds);
@@ -108,121 +144,90 @@ try {
       return turn;
     };
   };
-  const ofBare = creates({ url: `http://127.0.0.1:${bare.port}`, pid: bare.pid }, (name) => ({
-    name,
-    image,
-  }));
   const sidesOf = (replicas: number): readonly Creates[] => [
     services(replicas),
-    berth(server, replicas),
-    berth(overTls, replicas),
-    ofBare,
+    berth(server, replicas, compared),
+    berth(overTls, replicas, compared),
+    ofBare(bare, 'http', compared),
   ];
-  /** The bare handler at one connection only. */
-  const comparedAt = (connections: number, all: readonly Creates[]): readonly Creates[] =>
-    connections === 1 ? all : all.slice(0, -1);
   const cold: string[] = [];
   for (const side of sidesOf(0)) cold.push(show(await side(1, SECONDS / 2)));
   console.log(`cold, ${atOnce(1)}: Berth ${cold[1]}; Swarm ${cold[0]}; TLS ${cold[2]}`);
   for (const side of sidesOf(0)) await side(WARM_UP.connections, WARM_UP.seconds);
   for (const replicas of [0, 1])
     for (const connections of [1, 64]) {
-      const turns = await inTurns(
-        ROUNDS,
-        comparedAt(connections, sidesOf(replicas)).map((side) => () => side(connections)),
-      );
-      const [peer = [], own = [], tls = [], alone = []] = turns;
+      const byUnix = services(replicas, { socketPath: daemon.socketPath });
+      const [peer = [], own = [], tls = [], unix = [], alone = []] = await rounds(connections, [
+        ...sidesOf(replicas).slice(0, -1),
+        byUnix,
+        ofBare(bare, 'http', compared),
+      ]);
       console.log(
-        `${atOnce(connections)}, ${replicas} replicas: ${besidePeer(own, peer, 'Swarm')}; TLS ${show(middleOf(tls))}, ${ratioOf('perSecond', tls, own).toFixed(2)} of plain${besideBare(alone, peer, 'Swarm')}`,
+        `${atOnce(connections)}, ${replicas} replicas: ${besidePeer(own, peer, 'Swarm')}; by its Unix socket Swarm makes ${middleOf(unix).perSecond.toFixed(0)}/s, ${ratioOf('perSecond', unix, peer).toFixed(2)} of that; TLS ${show(middleOf(tls))}, ${ratioOf('perSecond', tls, own).toFixed(2)} of plain${besideBare(alone, peer, 'Swarm')}`,
       );
     }
   // Of those under way when a turn ends, some are stored without an answer being waited for.
   const stored = await swarm.services();
   if (stored < answered) throw new Error(`Swarm answered ${answered} creates and has ${stored} services`);
-  // It goes on looking for a node for each of them, which would be in the turns of those who follow.
-  await daemon.stop();
-  if (NOMAD === undefined) console.log('Nomad: not compared; BENCH_NOMAD takes the path of its program');
-  else {
-    const nomad = await startNomad(NOMAD);
-    try {
-      // It answers before it has evaluated a job: what it does after its turn is its own, too.
-      const jobs = (count: number): Creates =>
-        creates({ url: `${nomad.url}/v1/jobs`, pid: nomad.pid, isSettled: true }, (name) =>
-          jobSpec(name, image, count),
-        );
-      console.log(`cold, ${atOnce(1)}: Nomad ${show(await jobs(0)(1, SECONDS / 2))}`);
-      await jobs(0)(WARM_UP.connections, WARM_UP.seconds);
-      for (const connections of [1, 64])
-        for (const count of [0, 1]) {
-          const [peer = [], own = [], alone = []] = await inTurns(
-            ROUNDS,
-            comparedAt(connections, [jobs(count), berth(server, count), ofBare]).map(
-              (side) => () => side(connections),
-            ),
-          );
-          console.log(
-            `${atOnce(connections)}, ${count} replicas: ${besidePeer(own, peer, 'Nomad')}${besideBare(alone, peer, 'Nomad')}`,
-          );
-        }
-    } finally {
-      await nomad.stop();
+}
+
+async function besideNomad(program: string): Promise<void> {
+  await using stack = new AsyncDisposableStack();
+  const nomad = await started(stack, startNomad(program));
+  const { server, bare } = await startOwn(stack);
+  const compared = [nomad.pid, server.pid, bare.pid];
+  // It answers before it has evaluated a job: what it does after its turn is its own, too.
+  const jobs = (count: number): Creates =>
+    creates({ url: `${nomad.url}/v1/jobs`, pid: nomad.pid, isSettled: true, compared }, (name) =>
+      jobSpec(name, image, count),
+    );
+  console.log(`cold, ${atOnce(1)}: Nomad ${show(await jobs(0)(1, SECONDS / 2))}`);
+  const sidesOf = (count: number): readonly Creates[] => [
+    jobs(count),
+    berth(server, count, compared),
+    ofBare(bare, 'http', compared),
+  ];
+  for (const side of sidesOf(0)) await side(WARM_UP.connections, WARM_UP.seconds);
+  for (const connections of [1, 64])
+    for (const count of [0, 1]) {
+      const [peer = [], own = [], alone = []] = await rounds(connections, sidesOf(count));
+      console.log(
+        `${atOnce(connections)}, ${count} replicas: ${besidePeer(own, peer, 'Nomad')}${besideBare(alone, peer, 'Nomad')}`,
+      );
     }
+}
+
+async function besideKubeApiserver(program: string): Promise<void> {
+  await using stack = new AsyncDisposableStack();
+  const [forUs, forThem] = [await started(stack, startEtcd()), await started(stack, startEtcd())];
+  const { server, bare } = await startOwn(stack, forUs.endpoints[0] ?? '');
+  const etcd = forThem.endpoints[0] ?? '';
+  const kube = await started(stack, startKubeApiserver(program, { etcd, tls: certified.tls }));
+  const objects = creates(
+    {
+      url: `${kube.url}${KUBE_DEPLOYMENTS}`,
+      headers: { authorization: `Bearer ${KUBE_TOKEN}` },
+      pid: kube.pid,
+    },
+    (name) => kubeDeployment(name, image),
+  );
+  const sides = [objects, berth(server, 1), ofBare(bare, 'https')];
+  for (const side of sides) await side(WARM_UP.connections, WARM_UP.seconds);
+  for (const connections of [1, 64]) {
+    const [peer = [], own = [], alone = []] = await rounds(connections, sides);
+    console.log(
+      `${atOnce(connections)}, etcd and TLS: ${besidePeer(own, peer, 'kube-apiserver')}${besideBare(alone, peer, 'kube-apiserver')}`,
+    );
   }
+}
+
+try {
+  await besideSwarm();
+  if (NOMAD === undefined) console.log('Nomad: not compared; BENCH_NOMAD takes the path of its program');
+  else await besideNomad(NOMAD);
   if (KUBE_APISERVER === undefined)
     console.log('kube-apiserver: not compared; BENCH_KUBE_APISERVER takes the path of its program');
-  else {
-    const [forUs, forThem] = [await startEtcd(), await startEtcd()];
-    const shared = await startServerProcess({
-      args: ['--store', 'etcd', '--etcd', forUs.endpoints[0] ?? '', ...certified.args],
-    });
-    const kube = await startKubeApiserver(KUBE_APISERVER, {
-      etcd: forThem.endpoints[0] ?? '',
-      tls: certified.tls,
-    });
-    const bareOnEtcd = await startBareCommit(view, image, {
-      etcd: forUs.endpoints[0] ?? '',
-      tls: certified.tls,
-    });
-    try {
-      const objects = creates(
-        {
-          url: `${kube.url}${KUBE_DEPLOYMENTS}`,
-          headers: { authorization: `Bearer ${KUBE_TOKEN}` },
-          pid: kube.pid,
-        },
-        (name) => kubeDeployment(name, image),
-      );
-      const onEtcd = creates(
-        { url: `https://127.0.0.1:${bareOnEtcd.port}`, pid: bareOnEtcd.pid },
-        (name) => ({
-          name,
-          image,
-        }),
-      );
-      const compared = [objects, berth(shared), onEtcd] as const;
-      for (const side of compared) await side(WARM_UP.connections, WARM_UP.seconds);
-      for (const connections of [1, 64]) {
-        const [peer = [], own = [], alone = []] = await inTurns(
-          ROUNDS,
-          comparedAt(connections, compared).map((side) => () => side(connections)),
-        );
-        console.log(
-          `${atOnce(connections)}, etcd and TLS: ${besidePeer(own, peer, 'kube-apiserver')}${besideBare(alone, peer, 'kube-apiserver')}`,
-        );
-      }
-    } finally {
-      await bareOnEtcd.stop();
-      await kube.stop();
-      await shared.stop();
-      await forUs.stop();
-      await forThem.stop();
-    }
-  }
+  else await besideKubeApiserver(KUBE_APISERVER);
 } finally {
-  for (const end of ends) await end();
-  await server.stop();
-  await overTls.stop();
-  certified.remove();
-  await daemon.stop();
-  await registry.stop();
+  await begun.disposeAsync();
 }

@@ -20,8 +20,10 @@ export interface Turn {
 export interface TurnOptions extends Options {
   /** Of the system, for its processor time. */
   readonly pid?: number;
-  /** Wait until the system is idle again, so that work it put off is not done in the turn of another, and is counted. */
+  /** Wait until the system is idle again, so that work it put off is counted. */
   readonly isSettled?: boolean;
+  /** Of all the systems that are compared: those whose turn it is not stand still. */
+  readonly compared?: readonly number[];
 }
 
 /** It ends at a multiple of it. */
@@ -42,11 +44,36 @@ async function idle(pid: number): Promise<void> {
   }
 }
 
+/** Nomad takes a fifth of a core and more for minutes after it was asked for anything, which would be in the turns of the others. */
+async function alone(
+  compared: readonly number[],
+  pid: number | undefined,
+  turn: () => Promise<Turn>,
+): Promise<Turn> {
+  const others = compared.filter((other) => other !== pid);
+  const signal = (name: 'SIGSTOP' | 'SIGCONT'): void => others.forEach((other) => process.kill(other, name));
+  signal('SIGSTOP');
+  try {
+    // It has stood still itself, and has something to catch up with.
+    if (pid !== undefined && others.length > 0) await idle(pid);
+    return await turn();
+  } finally {
+    signal('SIGCONT');
+  }
+}
+
 /**
  * One turn of one system. Of a turn with a duration, what counts begins when every connection has had an answer: a short one would be all
  * handshakes with TLS. A refusal is no request that was served, and is answered sooner.
  */
-export async function turnOf({ pid, isSettled = false, ...options }: TurnOptions): Promise<Turn> {
+export const turnOf = ({ compared = [], ...options }: TurnOptions): Promise<Turn> =>
+  alone(compared, options.pid, () => measured(options));
+
+async function measured({
+  pid,
+  isSettled = false,
+  ...options
+}: Omit<TurnOptions, 'compared'>): Promise<Turn> {
   const { duration, connections = 1 } = options;
   const cpu = (): number => (pid === undefined ? 0 : cpuSeconds(pid));
   const connected = new Set<unknown>();
