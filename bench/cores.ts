@@ -1,4 +1,5 @@
 import { pushImage, startRegistry } from '../test/support/harness/registry.ts';
+import { type Child, startChild } from './support/child.ts';
 import { loadDeployments } from './support/deployments-load.ts';
 import { rssMiB, threadSeconds } from './support/process-cost.ts';
 import { secured } from './support/secured.ts';
@@ -7,13 +8,17 @@ import { median } from './support/turns.ts';
 
 /**
  * What threads for TLS (tls.threads) take off the main thread: processor time of a request there and in all threads, plain, with TLS on the main
- * thread, and with TLS on one thread and on two, in turn in one run. One main thread is full at a million of its microseconds a second, so that its
+ * thread, and with TLS on one thread and on two, in turn in one run, every second round backwards; and of a bare handler that answers a read with the
+ * same bytes, plain and behind the same two threads, which is what handing over costs without us. One main thread is full at a million of its microseconds a second, so that its
  * share is what bounds a machine with more cores; the rate is that of these cores, with the load generator on them.
  *   node bench/cores.ts [reads per measurement; a fifth as many creates] [rounds]
  */
 const READS = Number(process.argv[2] ?? 20_000);
-const ROUNDS = Number(process.argv[3] ?? 3);
+const ROUNDS = Number(process.argv[3] ?? 5);
 const KINDS = ['plain', 'TLS', 'TLS, 1 thread', 'TLS, 2 threads'] as const;
+const BARE = new URL('./support/bare-server.ts', import.meta.url);
+
+type Side = Pick<ServerProcess, 'url' | 'pid'>;
 
 interface Seen {
   readonly perSecond: number;
@@ -22,12 +27,7 @@ interface Seen {
   readonly clientMicros: number;
 }
 
-async function load(
-  what: 'read' | 'create',
-  { url, pid }: ServerProcess,
-  image: string,
-  share = 1,
-): Promise<Seen> {
+async function load(what: 'read' | 'create', { url, pid }: Side, image: string, share = 1): Promise<Seen> {
   const before = threadSeconds(pid);
   const ownBefore = process.cpuUsage();
   const amount = Math.ceil((what === 'read' ? READS : READS / 5) * share);
@@ -47,15 +47,26 @@ function ratio(figure: keyof Seen, ours: readonly Seen[] = [], theirs: readonly 
   return median(ours.map((seen, round) => seen[figure] / (theirs[round]?.[figure] ?? 0))).toFixed(2);
 }
 
-async function compare(
+const micros = (seen: readonly Seen[] = []): string =>
+  median(seen.map(({ mainMicros }) => mainMicros)).toFixed(0);
+
+/** Of each side what every round saw, after a first one that does not count. */
+async function inRounds(
   what: 'read' | 'create',
-  servers: readonly ServerProcess[],
+  sides: readonly Side[],
   image: string,
-): Promise<void> {
-  for (const server of servers) await load(what, server, image, 0.25);
-  const seen = servers.map((): Seen[] => []);
-  for (let round = 0; round < ROUNDS; round += 1)
-    for (const [at, server] of servers.entries()) seen[at]?.push(await load(what, server, image));
+): Promise<readonly (readonly Seen[])[]> {
+  for (const side of sides) await load(what, side, image, 0.25);
+  const seen = sides.map((): Seen[] => []);
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const order = [...sides.entries()];
+    for (const [at, side] of round % 2 === 0 ? order : order.toReversed())
+      seen[at]?.push(await load(what, side, image));
+  }
+  return seen;
+}
+
+function show(what: 'read' | 'create', seen: readonly (readonly Seen[])[]): void {
   const figures = seen.map((rounds) => ({
     rate: median(rounds.map(({ perSecond }) => perSecond)),
     main: median(rounds.map(({ mainMicros }) => mainMicros)),
@@ -77,9 +88,10 @@ async function compare(
   }
 }
 
-const { args: withTls, remove } = secured();
+const { args: withTls, tls, remove } = secured();
 const registry = await startRegistry();
 const servers: ServerProcess[] = [];
+const bare: Child[] = [];
 
 try {
   const { reference: image } = await pushImage(registry, 'bench/web:1', {});
@@ -90,14 +102,28 @@ try {
     if (first.status !== 201) throw new Error(JSON.stringify(first.body));
   }
   const atRest = servers.map(({ pid }) => rssMiB(pid));
-  await compare('read', servers, image);
-  await compare('create', servers, image);
+  const answer = await servers[0]?.call('GET', '/api/v1/deployments/first');
+  const body = JSON.stringify(answer?.body);
+  for (const threads of [undefined, 2])
+    bare.push(await startChild(BARE, ['handed', JSON.stringify({ body, tls, threads })]));
+  const [barePlain, bareThreads] = bare.map(({ port, pid }, at) => ({
+    url: `${at === 0 ? 'http' : 'https'}://127.0.0.1:${port}`,
+    pid,
+  }));
+  if (barePlain === undefined || bareThreads === undefined) throw new Error('no bare server');
+  const reads = await inRounds('read', [...servers, barePlain, bareThreads], image);
+  show('read', reads.slice(0, servers.length));
+  const [ofPlain, ofThreads] = reads.slice(servers.length);
+  process.stdout.write(
+    `read    a bare handler  main thread ${micros(ofPlain)} µs plain, ${micros(ofThreads)} µs behind the same 2 threads: ${ratio('mainMicros', ofThreads, ofPlain)} of plain\n`,
+  );
+  show('create', await inRounds('create', servers, image));
   for (const [at, kind] of KINDS.entries())
     process.stdout.write(
       `memory  ${kind.padEnd(15)} ${(atRest[at] ?? 0).toFixed(0)} MiB at rest, ${rssMiB(servers[at]?.pid ?? 0).toFixed(0)} MiB after the load\n`,
     );
 } finally {
-  for (const { stop } of servers) await stop();
+  for (const { stop } of [...servers, ...bare]) await stop();
   await registry.stop();
   remove();
 }

@@ -5,13 +5,16 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fastify from 'fastify';
+import pino from 'pino';
+import { TlsThreads } from '../../src/server/api/tls-threads/tls-threads.ts';
 import { openEtcdKv } from '../../src/server/store/etcd/open.ts';
 import type { Kv } from '../../src/server/store/kv.ts';
 import { openSqliteKv } from '../../src/server/store/sqlite/sqlite-kv.ts';
 
 /**
  * What the machine can do without us: a bare node:http handler that parses JSON and group-commits given values, the same that tells
- * everybody who reads its events, and a bare Fastify handler that answers a constant. Prints its port; ends with its parent.
+ * everybody who reads its events, a bare Fastify handler that answers a constant, and a bare node:http handler that does so, behind our threads for
+ * TLS where it is given some. Prints its port; ends with its parent.
  */
 const [kind, payloadText = '{}'] = process.argv.slice(2);
 const payload = JSON.parse(payloadText) as {
@@ -23,6 +26,8 @@ const payload = JSON.parse(payloadText) as {
   readonly tls?: { readonly cert: string; readonly key: string };
   /** Events go to the sockets as bytes that are made once: the least that Node can do for a reader. */
   readonly isStraight?: boolean;
+  /** Threads that do its TLS; absent: plain HTTP. */
+  readonly threads?: number;
 };
 
 /** As long as what an event of a create has beside its subject. */
@@ -91,7 +96,25 @@ async function readServer(): Promise<number> {
   return (app.server.address() as AddressInfo).port;
 }
 
-const port = kind === 'read' ? await readServer() : await commitServer();
+/** Nothing but HTTP and, with threads, what they hand over. */
+async function handedServer(): Promise<number> {
+  const { body = '', threads, tls } = payload;
+  const headers = { 'content-type': 'application/json; charset=utf-8', 'content-length': body.length };
+  const server = createServer((_request, response) => {
+    response.writeHead(200, headers);
+    response.end(body, 'latin1');
+  });
+  const host = '127.0.0.1';
+  if (threads !== undefined && tls !== undefined) {
+    const settings = { ...tls, threads, host, port: 0, handshakeTimeoutMs: 10_000, sendTimeoutMs: 10_000 };
+    return new TlsThreads(settings, server, pino({ level: 'silent' })).listen();
+  }
+  await new Promise<void>((resolve) => server.listen(0, host, resolve));
+  return (server.address() as AddressInfo).port;
+}
+
+const port =
+  kind === 'handed' ? await handedServer() : kind === 'read' ? await readServer() : await commitServer();
 process.stdout.write(`${port}\n`);
 process.on('disconnect', () => process.exit(0));
 process.on('SIGTERM', () => process.exit(0));

@@ -1,20 +1,24 @@
 import { describe, expect, it } from 'vitest';
-import { FRAME, FrameSender, framesIn, WINDOW_BYTES } from './frames.ts';
+import { eachFrame, FRAME, FrameSender, WINDOW_BYTES } from './frames.ts';
 import { RelayedSocket } from './relayed-socket.ts';
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 function relayed() {
   const kinds: number[] = [];
+  const sent: Buffer[] = [];
   const link = new FrameSender((message) => {
-    for (const { kind } of framesIn(message)) kinds.push(kind);
+    eachFrame(message, (_id, kind, bytes) => {
+      kinds.push(kind);
+      if (kind === FRAME.data) sent.push(bytes);
+    });
   });
   const socket = new RelayedSocket(1, { address: '127.0.0.1', port: 1 }, link, () => undefined);
   socket.on('error', () => undefined);
   const outcomes: unknown[] = [];
   const write = (size: number): unknown =>
     socket.write(Buffer.alloc(size), (error) => outcomes.push(error && 'code' in error ? error.code : error));
-  return { socket, kinds, outcomes, write };
+  return { socket, kinds, sent, outcomes, write };
 }
 
 describe('RelayedSocket', () => {
@@ -55,5 +59,41 @@ describe('RelayedSocket', () => {
     expect(socket.isSending).toBe(true);
     socket.receiveTaken(10);
     expect(socket.isSending).toBe(false);
+  });
+
+  it('sends texts and bytes in their order, as the client gets them', async () => {
+    const { socket, sent } = relayed();
+    const written = ['héad ', 'a', '€'.repeat(5000), 'b'.repeat(30_000), 'ü'.repeat(20_000), '', 'end'];
+    for (const [at, text] of written.entries()) {
+      if (at % 2 === 0) socket.write(text);
+      else socket.write(Buffer.from(text));
+      socket.receiveTaken(Buffer.byteLength(text));
+    }
+    socket.write('lätin', 'latin1');
+    await turn();
+    await turn();
+    const whole = Buffer.concat([Buffer.from(written.join('')), Buffer.from('lätin', 'latin1')]);
+    expect(Buffer.concat(sent).equals(whole)).toBe(true);
+  });
+
+  it('keeps of a message of many nothing but its own bytes, where nobody reads them at once', async () => {
+    const { socket } = relayed();
+    const message = Buffer.allocUnsafeSlow(4096);
+    message.write('mine');
+    const kept: Buffer[] = [];
+    const isOfMessage = (): boolean | undefined => kept.pop()?.buffer === message.buffer;
+    socket.on('data', (bytes: Buffer) => kept.push(bytes));
+    await turn();
+    socket.receive(message.subarray(0, 4));
+    expect(isOfMessage()).toBe(false);
+    // What reads HTTP has made texts and copies of it when it returns.
+    socket.parser = {};
+    socket.receive(message.subarray(0, 4));
+    expect(isOfMessage()).toBe(true);
+    socket.pause();
+    socket.receive(message.subarray(0, 4));
+    socket.resume();
+    await turn();
+    expect(isOfMessage()).toBe(false);
   });
 });

@@ -1,5 +1,12 @@
 import { Duplex } from 'node:stream';
-import { FRAME, type FrameSender, kept, TAKEN_STEP_BYTES, WINDOW_BYTES } from './frames.ts';
+import {
+  FRAME,
+  type FrameSender,
+  kept,
+  MOST_BYTES_PER_CHARACTER,
+  TAKEN_STEP_BYTES,
+  WINDOW_BYTES,
+} from './frames.ts';
 
 export interface Remote {
   readonly address: string;
@@ -10,6 +17,11 @@ export interface Remote {
 const canceled = (): Error => Object.assign(new Error('write ECANCELED'), { code: 'ECANCELED' });
 
 type Done = (error?: Error | null) => void;
+
+interface Chunk {
+  readonly chunk: Buffer | string;
+  readonly encoding: BufferEncoding;
+}
 
 /**
  * A connection that a thread holds, as the HTTP server meets it: what was inside of TLS, with the address of the client, and of a socket what
@@ -23,6 +35,8 @@ export class RelayedSocket extends Duplex {
   readonly encrypted = true;
   readonly connecting = false;
   bytesRead = 0;
+  /** Set by the HTTP server while it reads requests from this. */
+  parser: unknown = undefined;
   /** While it is set, nobody destroys it. */
   isSpared = false;
   readonly #id: number;
@@ -38,9 +52,11 @@ export class RelayedSocket extends Duplex {
   #isOver = false;
   #idleMs = 0;
   #usedMs = performance.now();
+  /** Since `usedMs`: a clock read for each request would cost more than it tells. */
+  #isUsed = false;
 
   constructor(id: number, remote: Remote, link: FrameSender, forget: () => void) {
-    super({ allowHalfOpen: true, highWaterMark: WINDOW_BYTES });
+    super({ allowHalfOpen: true, highWaterMark: WINDOW_BYTES, decodeStrings: false });
     this.#id = id;
     this.#link = link;
     this.#forget = forget;
@@ -51,10 +67,20 @@ export class RelayedSocket extends Duplex {
 
   receive(bytes: Buffer): void {
     if (this.destroyed || this.readableEnded) return;
-    this.#usedMs = performance.now();
+    this.#isUsed = true;
     this.bytesRead += bytes.length;
     this.#untold += bytes.length;
-    if (this.push(kept(bytes))) this.#tell();
+    if (this.push(this.#isReadAtOnce ? bytes : kept(bytes))) this.#tell();
+  }
+
+  /** The HTTP server makes texts of a head and copies of a body before `push` returns. */
+  get #isReadAtOnce(): boolean {
+    return (
+      this.parser !== undefined &&
+      this.parser !== null &&
+      this.readableFlowing === true &&
+      this.readableLength === 0
+    );
   }
 
   receiveEnd(): void {
@@ -63,7 +89,7 @@ export class RelayedSocket extends Duplex {
 
   /** The client has taken so many bytes. */
   receiveTaken(count: number): void {
-    this.#usedMs = performance.now();
+    this.#isUsed = true;
     this.#sent -= count;
     this.#send();
   }
@@ -85,6 +111,8 @@ export class RelayedSocket extends Duplex {
 
   /** Sockets of Node do the same by a timer each. */
   checkIdle(nowMs: number): void {
+    if (this.#isUsed) this.#usedMs = nowMs;
+    this.#isUsed = false;
     if (this.#idleMs === 0 || nowMs - this.#usedMs < this.#idleMs) return;
     this.#usedMs = nowMs;
     this.emit('timeout');
@@ -117,18 +145,27 @@ export class RelayedSocket extends Duplex {
     done?.();
   }
 
-  override _write(chunk: Buffer, _encoding: BufferEncoding, done: Done): void {
-    this.#usedMs = performance.now();
-    this.#unsent.push(chunk);
+  override _write(chunk: Buffer | string, encoding: BufferEncoding, done: Done): void {
+    this.#isUsed = true;
+    this.#add(chunk, encoding);
     this.#written = done;
     this.#send();
   }
 
-  override _writev(chunks: readonly { readonly chunk: Buffer }[], done: Done): void {
-    this.#usedMs = performance.now();
-    for (const { chunk } of chunks) this.#unsent.push(chunk);
+  override _writev(chunks: readonly Chunk[], done: Done): void {
+    this.#isUsed = true;
+    for (const { chunk, encoding } of chunks) this.#add(chunk, encoding);
     this.#written = done;
     this.#send();
+  }
+
+  /** A text that the window takes is encoded where it is sent from. */
+  #add(chunk: Buffer | string, encoding: BufferEncoding): void {
+    if (chunk.length === 0) return;
+    if (typeof chunk !== 'string') this.#unsent.push(chunk);
+    else if (this.#unsent.length > 0 || this.#sent + chunk.length * MOST_BYTES_PER_CHARACTER > WINDOW_BYTES)
+      this.#unsent.push(Buffer.from(chunk, encoding));
+    else this.#sent += this.#link.sendText(this.#id, chunk, encoding);
   }
 
   override _final(done: Done): void {

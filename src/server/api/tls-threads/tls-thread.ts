@@ -3,9 +3,9 @@ import { createServer, type Server, type TLSSocket } from 'node:tls';
 import { parentPort, workerData } from 'node:worker_threads';
 import { messageOf } from '../../../core/model/values.ts';
 import {
+  eachFrame,
   FRAME,
   FrameSender,
-  framesIn,
   kept,
   NO_CONNECTION,
   TAKEN_STEP_BYTES,
@@ -156,20 +156,23 @@ class TlsThread {
   }
 
   receive(message: ArrayBuffer): void {
-    for (const { id, kind, bytes } of framesIn(message)) {
+    eachFrame(message, (id, kind, bytes) => {
       if (id === NO_CONNECTION) this.#unmet -= bytes.readUInt32LE();
       const held = this.#held.get(id);
-      if (held === undefined) continue;
-      if (kind === FRAME.data) this.#write(held, kept(bytes));
+      if (held === undefined) return;
+      if (kind === FRAME.data) this.#write(held, bytes);
       else if (kind === FRAME.end) held.secure?.end();
       else if (kind === FRAME.taken) this.#taken(held, bytes.readUInt32LE());
       else if (kind === FRAME.close) this.#close(held);
-    }
+    });
   }
 
+  /** Encrypted at once, unless something waits for the client to take more. */
   #write(held: Held, bytes: Buffer): void {
-    held.secure?.write(bytes, () => {
-      held.untold += bytes.length;
+    const { secure } = held;
+    const { length } = bytes;
+    secure?.write(secure.writableLength > 0 ? kept(bytes) : bytes, () => {
+      held.untold += length;
       this.#tell(held);
     });
   }

@@ -8,7 +8,7 @@ import { createSecureContext } from 'node:tls';
 import { Worker } from 'node:worker_threads';
 import type { Logger } from 'pino';
 import { ownFiles } from '../../own-files.ts';
-import { FRAME, FrameSender, framesIn, NO_CONNECTION } from './frames.ts';
+import { eachFrame, FRAME, FrameSender, NO_CONNECTION } from './frames.ts';
 import { RelayedSocket } from './relayed-socket.ts';
 import type { FromTlsThread, ServedCertificate, TlsThreadData, ToTlsThread } from './tls-thread.ts';
 
@@ -201,20 +201,18 @@ export class TlsThreads {
 
   #receive(message: ArrayBuffer, sockets: Map<number, RelayedSocket>, link: FrameSender): void {
     let opened = 0;
-    for (const { id, kind, bytes } of framesIn(message)) {
+    eachFrame(message, (id, kind, bytes) => {
+      const socket = sockets.get(id);
       if (kind === FRAME.open) {
         opened += 1;
         this.#open(id, bytes.toString('latin1'), sockets, link);
-        continue;
-      }
-      const socket = sockets.get(id);
-      if (socket === undefined) continue;
-      if (kind === FRAME.data) socket.receive(bytes);
+      } else if (socket === undefined) return;
+      else if (kind === FRAME.data) socket.receive(bytes);
       else if (kind === FRAME.taken) socket.receiveTaken(bytes.readUInt32LE());
       else if (kind === FRAME.end) socket.receiveEnd();
       else if (kind === FRAME.close) socket.receiveClose();
       else if (kind === FRAME.failed) this.#handshakeFailed(socket, bytes.toString());
-    }
+    });
     if (opened > 0) link.sendTaken(NO_CONNECTION, opened);
   }
 
