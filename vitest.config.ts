@@ -5,6 +5,10 @@ import { FileOrder } from './test/support/order/file-order.ts';
 // Every store and control plane of a test starts threads, from sources: compiled once, not at each of thousands of starts.
 process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, 'node_modules/.cache/berth-tests');
 
+// Engines, etcd and registries: Docker's daemon starts itself three times for each container, and each start would collect garbage several times
+// before it does anything, a third of its processor time.
+process.env['GOGC'] ??= '400';
+
 // Unit tests are pure or in-process and share threads. The others start real stores, engines and servers: each file
 // gets a process, a few at a time, after the unit tests.
 const started = {
