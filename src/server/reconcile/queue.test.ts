@@ -113,6 +113,42 @@ describe('keyed queue', () => {
     expect(begun).toEqual(['heavy-1', 'heavy-2', 'light', 'heavy-3', 'heavy-4']);
   });
 
+  it('begins a large key for every 64 others, and all of them when no other waits', async () => {
+    const begun: string[] = [];
+    const { queue: q } = queue(async (key) => void begun.push(key), {
+      isLarge: (key) => {
+        if (key === 't/torn') throw new Error('not readable');
+        return key.startsWith('t/large');
+      },
+    });
+    for (let n = 0; n < 200; n += 1) q.add(`t/large-${n}`);
+    for (let n = 0; n < 129; n += 1) q.add(`t/small-${n}`);
+    q.add('t/torn');
+    // Again while they wait: once is enough.
+    for (let n = 0; n < 200; n += 1) q.add(`t/large-${n}`);
+    await turn();
+    q.add('t/large-7');
+    await q.idle();
+    const larges = begun.flatMap((key, at) => (key.startsWith('t/large') ? at : []));
+    expect(larges.slice(0, 3)).toEqual([64, 129, 132]);
+    expect(begun.indexOf('t/torn')).toBe(131);
+    expect(begun).toHaveLength(330);
+    expect(new Set(begun).size).toBe(330);
+  });
+
+  it('ends a turn after 20 ms, so that requests come in between', async () => {
+    const begun: string[] = [];
+    const made = queue(async (key) => {
+      begun.push(key);
+      await made.time.advance(8, async () => undefined);
+    });
+    for (let n = 0; n < 9; n += 1) made.queue.add(`t/${n}`);
+    await turn();
+    expect(begun).toHaveLength(3);
+    await made.queue.idle();
+    expect(begun).toHaveLength(9);
+  });
+
   it('works on a bounded number of keys at once', async () => {
     const door = gate();
     const { queue: q } = queue(door.wait, { concurrency: 3 });

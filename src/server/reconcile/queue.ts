@@ -1,4 +1,5 @@
 import type { Timers } from './timers.ts';
+import { TenantTurns } from './turns.ts';
 
 export interface QueueOptions {
   /** Reconciles one key; a throw is a fault and is retried with back-off. */
@@ -12,6 +13,8 @@ export interface QueueOptions {
   readonly isFull?: () => boolean;
   /** Reconciling it takes much memory, so few of these run at the same time. */
   readonly isHeavy?: (key: string) => boolean;
+  /** Reconciling it takes many times as long as most: others do not wait behind a row of these. Asked when its turn comes. */
+  readonly isLarge?: (key: string) => boolean;
   readonly firstRetryMs?: number;
   readonly maxRetryMs?: number;
 }
@@ -32,18 +35,25 @@ const SHARED_FROM_MS = 60_000;
 const SHARED_WITHIN_MS = 50;
 /** Starts per turn of the event loop: work that needs no I/O must not keep requests from being served. */
 const STARTS_PER_TURN = 64;
+/** And no more after so long, for the same reason: a large one takes as long as a hundred others. */
+const TURN_MS = 20;
+/** Large ones that are passed over to find another one: the record of each is read. */
+const SORTED_AT_ONCE = 512;
+/** For so many others a large one has its turn: together they take about as long as it does. */
+const OTHERS_PER_LARGE = 64;
 
 /**
- * De-duplicating work queue. A key is held once however often it is added, is never reconciled twice at the same time, and is
- * re-queued when it was added meanwhile. The queue is bounded by the number of keys, not by the number of changes.
+ * De-duplicating work queue of keys that begin with their tenant. A key is held once however often it is added, is never reconciled twice at the
+ * same time, and is re-queued when it was added meanwhile. The queue is bounded by the number of keys, not by the number of changes. Tenants take
+ * turns, and so do large keys and all others (decision 0129).
  */
 export class KeyedQueue {
   readonly #options: QueueOptions;
-  readonly #waiting = new Set<string>();
-  /** Everything before it is gone; what is added comes behind it. */
-  #order = this.#waiting.values();
-  /** Waiting keys that were found to be heavy when their turn came, kept apart so that a light one is found without a search. */
-  readonly #heavy = new Set<string>();
+  readonly #waiting = new TenantTurns();
+  /** Waiting keys that were found to be heavy or large when their turn came, kept apart so that another one is found without a search. */
+  readonly #heavy = new TenantTurns();
+  readonly #large = new TenantTurns();
+  #othersSinceLarge = 0;
   readonly #working = new Set<string>();
   #heavyWorking = 0;
   readonly #again = new Set<string>();
@@ -62,20 +72,24 @@ export class KeyedQueue {
   }
 
   get depth(): number {
-    return this.#waiting.size + this.#heavy.size + this.#working.size;
+    return this.#waitingCount + this.#working.size;
+  }
+
+  get #waitingCount(): number {
+    return this.#waiting.size + this.#large.size + this.#heavy.size;
   }
 
   add(key: string): void {
     if (this.#stopped) return;
     this.#undelay(key);
     if (this.#working.has(key)) this.#again.add(key);
-    else this.#waiting.add(key);
+    else if (!this.#large.has(key)) this.#waiting.add(key);
     this.#schedule();
   }
 
   /** The earlier of two times wins. */
   addAfter(key: string, ms: number): void {
-    if (this.#stopped || this.#waiting.has(key) || this.#heavy.has(key) || this.#again.has(key)) return;
+    if (this.#stopped || this.#isWaiting(key) || this.#again.has(key)) return;
     const nowMs = this.#now();
     const isShared = ms >= SHARED_FROM_MS;
     const dueMs = isShared ? Math.ceil((nowMs + ms) / SHARED_WITHIN_MS) * SHARED_WITHIN_MS : nowMs + ms;
@@ -93,6 +107,10 @@ export class KeyedQueue {
       this.add(key);
     });
     this.#delayed.set(key, { dueMs, cancel });
+  }
+
+  #isWaiting(key: string): boolean {
+    return this.#waiting.has(key) || this.#large.has(key) || this.#heavy.has(key);
   }
 
   #share(dueMs: number, ms: number): Delayed & { readonly keys: Set<string> } {
@@ -128,6 +146,7 @@ export class KeyedQueue {
     for (const [key, { cancel }] of this.#delayed) cancel(key);
     this.#delayed.clear();
     this.#waiting.clear();
+    this.#large.clear();
     this.#heavy.clear();
     this.#again.clear();
     await this.idle();
@@ -149,14 +168,14 @@ export class KeyedQueue {
     this.#pumping = false;
     const limit = this.#options.concurrency ?? CONCURRENCY;
     this.#startHeavy(limit);
-    this.#startLight(limit);
+    this.#startOthers(limit);
     this.#options.turned?.();
   }
 
   #startHeavy(limit: number): void {
-    for (const key of this.#heavy) {
-      if (this.#heavyWorking >= HEAVY_CONCURRENCY || this.#isFull(limit)) break;
-      this.#heavy.delete(key);
+    while (this.#heavy.size > 0 && this.#heavyWorking < HEAVY_CONCURRENCY && !this.#isFull(limit)) {
+      const key = this.#heavy.take();
+      if (key === undefined) return;
       // Added again meanwhile: once is enough.
       this.#waiting.delete(key);
       this.#working.add(key);
@@ -168,37 +187,56 @@ export class KeyedQueue {
     }
   }
 
-  #startLight(limit: number): void {
-    for (let started = 0; this.#waiting.size > 0; started += 1) {
+  #startOthers(limit: number): void {
+    const untilMs = this.#now() + TURN_MS;
+    for (let started = 0; this.#waiting.size + this.#large.size > 0; ) {
       if (this.#isFull(limit)) return;
-      if (started === STARTS_PER_TURN) {
+      if (started === STARTS_PER_TURN || this.#now() > untilMs) {
         this.#schedule();
         return;
       }
-      const key = this.#next();
-      this.#waiting.delete(key);
+      const key = this.#next(limit);
+      if (key === undefined) continue;
+      started += 1;
+      this.#working.add(key);
+      void this.#run(key);
+    }
+  }
+
+  /** Undefined: one that is heavy was found first, or nothing is left. */
+  #next(limit: number): string | undefined {
+    const isLargeDue = this.#othersSinceLarge >= OTHERS_PER_LARGE && this.#large.size > 0;
+    for (let sorted = 0; !isLargeDue && sorted < SORTED_AT_ONCE; sorted += 1) {
+      const key = this.#waiting.take();
+      if (key === undefined) break;
       if (this.#options.isHeavy?.(key) === true) {
         this.#heavy.add(key);
         this.#startHeavy(limit);
-        continue;
+        return undefined;
       }
       this.#heavy.delete(key);
-      this.#working.add(key);
-      void this.#run(key);
+      if (!this.#isLarge(key)) {
+        this.#othersSinceLarge += 1;
+        return key;
+      }
+      this.#large.add(key);
+    }
+    this.#othersSinceLarge = 0;
+    return this.#large.take();
+  }
+
+  #isLarge(key: string): boolean {
+    try {
+      return this.#options.isLarge?.(key) === true;
+    } catch {
+      // A record that cannot be read: its own work finds that, and is retried.
+      return false;
     }
   }
 
   #isFull(limit: number): boolean {
     const { size } = this.#working;
     return size >= limit || (size > 0 && this.#options.isFull?.() === true);
-  }
-
-  /** The first that waits. From where the last one was: a set begins with the places of all that were removed from it. */
-  #next(): string {
-    const next = this.#order.next();
-    if (next.done !== true) return next.value;
-    this.#order = this.#waiting.values();
-    return this.#next();
   }
 
   async #run(key: string): Promise<void> {
@@ -211,7 +249,7 @@ export class KeyedQueue {
     }
     this.#working.delete(key);
     if (this.#again.delete(key)) this.#waiting.add(key);
-    if (this.#waiting.size > 0 || this.#heavy.size > 0) this.#schedule();
+    if (this.#waitingCount > 0) this.#schedule();
     if (this.depth === 0) for (const resolve of this.#idle.splice(0)) resolve();
   }
 

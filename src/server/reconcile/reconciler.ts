@@ -21,6 +21,8 @@ interface ReconcilerOptions {
   readonly concurrency?: number;
   /** Reconciling it takes much memory, so few of these run at the same time. */
   readonly isHeavy?: (request: ReconcileRequest) => boolean;
+  /** Reconciling it takes many times as long as most: others do not wait behind a row of these. */
+  readonly isLarge?: (request: ReconcileRequest) => boolean;
   /** Nothing more begins while it says so and something is under way. */
   readonly isFull?: () => boolean;
 }
@@ -54,7 +56,10 @@ export abstract class Reconciler implements Controller {
   #unsubscribe: (() => void) | undefined;
   #conflicts = 0;
 
-  constructor(deps: ControllerDeps, { name, problem, concurrency, isHeavy, isFull }: ReconcilerOptions) {
+  constructor(
+    deps: ControllerDeps,
+    { name, problem, concurrency, isHeavy, isLarge, isFull }: ReconcilerOptions,
+  ) {
     this.name = name;
     this.deps = deps;
     this.#queue = new KeyedQueue(
@@ -69,6 +74,7 @@ export abstract class Reconciler implements Controller {
         ...(concurrency !== undefined && { concurrency }),
         ...(isFull && { isFull }),
         ...(isHeavy && { isHeavy: (key: string) => isHeavy(requestOf(key)) }),
+        ...(isLarge && { isLarge: (key: string) => isLarge(requestOf(key)) }),
       },
       () => deps.clock.monotonicMs(),
     );

@@ -28,8 +28,8 @@ const MORE_PLANS_AT_ONCE = 512;
 /** Of a record: its spec is held, parsed, until the commit is done. */
 const HEAVY_BYTES = 64 * 1024;
 
-/** Reconciling a deployment walks its instances: reports of a large one are batched, so that each costs the same as of a small one. */
-const GATHERED_FROM_INSTANCES = 16;
+/** Reconciling a deployment walks its instances: others do not wait for large ones, and reports of these are batched, so that each costs the same as of a small one. */
+const LARGE_FROM_INSTANCES = 16;
 const GATHERED_MS_PER_INSTANCE = 1;
 const GATHERED_MAX_MS = 200;
 
@@ -84,6 +84,10 @@ export class InstancesController extends Reconciler {
         const deployments = deps.store.view.tenant(tenantId, 'deployments');
         return deployments.largest > HEAVY_BYTES && (deployments.get(id)?.bytes ?? 0) > HEAVY_BYTES;
       },
+      isLarge: ({ tenantId, id }) =>
+        this.#memory.get(tenantId)?.large.has(id) === true ||
+        (deps.store.view.tenant(tenantId, 'deployments').get(id)?.record.spec.replicas ?? 0) >
+          LARGE_FROM_INSTANCES,
       isFull: () => this.#joint.isFull,
     });
     this.#joint = new JointCommits((tenant, transaction) => this.commit(tenant, transaction), commitWrites);
@@ -401,7 +405,7 @@ function isLeft(tenant: TenantStore, id: string): boolean {
 function remember(memory: TenantMemory, { id, planned }: DeploymentSnapshot, plan: InstancePlan): void {
   const { deployment, instances } = planned;
   const size = instances.length + plan.create.length;
-  if (size > GATHERED_FROM_INSTANCES) memory.large.set(id, size);
+  if (size > LARGE_FROM_INSTANCES) memory.large.set(id, size);
   else memory.large.delete(id);
   if (deployment === undefined && instances.length === 0) memory.deployments.delete(id);
   else memory.deployments.set(id, plan.memory);

@@ -65,6 +65,34 @@ async function expectPlacedBeside(count: number, there: number): Promise<void> {
   expect(sim.clusters.of(TENANT).containers).toBe(there + count);
 }
 
+it('a small deployment waits behind none of 200 large ones, of its own tenant or of another', async () => {
+  await sim.controllers.stop();
+  const other = sim.store.forTenant(OTHER);
+  for (const name of Array.from({ length: 200 }, (_, at) => `large-${at}`))
+    await sim.apply({ name, replicas: 1000 });
+  await sim.apply({ name: 'small' });
+  const small = sim.tenant.get('deployments', idOf('deployments', 'small'))?.record;
+  if (small === undefined) throw new Error('not stored');
+  await other.commit(
+    other.transaction().put('deployments', idOf('deployments', 'small'), { ...small, tenantId: OTHER }),
+  );
+  for (const node of ['n1', 'n2', 'n3'])
+    await sim.write((transaction) => transaction.delete('nodes', idOf('nodes', node)));
+  const planned: string[] = [];
+  const commit = sim.kv.commit.bind(sim.kv);
+  sim.kv.commit = async (asked) => {
+    for (const { key } of asked.puts ?? []) if (key.includes('/deployment-status/')) planned.push(key);
+    return commit(asked);
+  };
+  await sim.restart();
+  expect(planned).toHaveLength(202);
+  const at = (tenantId: TenantId): number =>
+    planned.findIndex((key) => key.includes(tenantId) && key.endsWith('/small'));
+  expect(at(TENANT)).toBe(0);
+  // Their plans are stored by tenant, at most 64 of a turn.
+  expect(at(OTHER)).toBeLessThanOrEqual(64);
+});
+
 describe('plans of one moment', () => {
   it('are stored by one commit, under the guards of each, with their events', async () => {
     const heard = overhear((_asked, pass) => pass());
