@@ -5,22 +5,16 @@ import type { Stock } from '../../core/model/quota.ts';
 import { Collection, type Stored } from './collection.ts';
 import { derivedSnapshot, derivedSnapshotId } from './deployment-rows.ts';
 import { globalKey, HOT_PREFIX, type HotKey, leadingId, parseHotKey, tenantKey } from './keys.ts';
-import type { Kv, KvChangeBatch, KvEntry, RowPack, Watch } from './kv.ts';
-import { type KeptText, KeptTexts } from './kept-texts.ts';
+import { type HeldPlace, type Loading, readFirst } from './first-reading.ts';
+import type { Kv, KvChangeBatch, KvEntry, Watch } from './kv.ts';
 import { LargeRecords } from './large-records.ts';
-import { PackedRow } from './packed-row.ts';
-import { snapshotPages } from './pages.ts';
-import { RecentPlaces } from './recent-places.ts';
 import { CODEC, decodeRecord, type GlobalRecords, type TenantRecords } from './records.ts';
-import { SharedStrings } from './shared-strings.ts';
-import { hashInText, UnreadDeployment } from './unread-deployment.ts';
-import { UnreadRecord } from './unread-record.ts';
+import type { SharedStrings } from './shared-strings.ts';
+import { UnreadDeployment } from './unread-deployment.ts';
+import { UnreadRecords } from './unread-records.ts';
 
 type HotRecords = GlobalRecords & TenantRecords;
 type HotKind = keyof HotRecords;
-
-/** Of what one unread text may hold: as it lies among others, or in a piece of such texts. */
-const LONGEST_PIECE = 1024 * 1024;
 
 /** A hot record of one of these kinds changed; `after` is absent when it was deleted. The kind says what it is, and whose. */
 export type ViewChange<Kind extends HotKind = HotKind> = {
@@ -47,33 +41,8 @@ interface PutOptions {
   readonly loading?: Loading;
 }
 
-/** The records of one kind and one tenant, or of the platform. */
-interface Held extends Omit<HotKey, 'id'> {
-  readonly collection: Collection<unknown>;
-}
-
-type HeldPlace = HotKey & Held;
-
-/** Of the first reading, of many records at once. */
-interface Loading {
-  readonly strings: SharedStrings;
-  readonly places: RecentPlaces<Held>;
-  /** Nothing is held under any key yet. */
-  readonly isNew: boolean;
-  /** A stored snapshot of a spec was among them. */
-  hasSnapshots: boolean;
-}
-
 /** Records that are not stored under their tenant, and count for it all the same. */
 const OF_TENANTS: ReadonlySet<string> = new Set<keyof GlobalRecords>(['tokens', 'sessions']);
-/** Kinds that nobody reads before the view is loaded. */
-const READ_LATER: ReadonlySet<string> = new Set<keyof TenantRecords>([
-  'deployment-status',
-  'rollouts',
-  'specs',
-]);
-/** Strings that are met in many records; those of one deployment alone are not worth remembering then. */
-const COMMON_STRINGS = 4096;
 /** Kinds whose key is a name, and whose records have an id that is asked for too. */
 const BY_TYPED_ID: ReadonlySet<string> = new Set<keyof TenantRecords>(['deployments']);
 
@@ -107,8 +76,7 @@ export class StoreView {
   readonly #tenants = new Map<TenantId, Map<string, Collection<unknown>>>();
   readonly #listeners = new Set<ViewListener>();
   readonly #large = new LargeRecords();
-  readonly #common = new SharedStrings(COMMON_STRINGS);
-  readonly #texts = new KeptTexts();
+  readonly #unread = new UnreadRecords(this.#large);
   readonly #ofTenants = new Map<string, Stock>();
   /** By key, snapshots of records that are being replaced or removed, until the whole commit is taken in. */
   readonly #left = new Map<string, Stored<unknown>>();
@@ -160,77 +128,27 @@ export class StoreView {
     this.#follow(revision);
   }
 
-  /** The view has no reader yet, so that it may be half of the store meanwhile; the whole as text beside it could be too much to hold. */
+  /** The view has no reader yet, so that it may be half of the store meanwhile. */
   async #first(): Promise<void> {
     // Of an attempt that ended half-way.
     const gone = new Set(this.#heldKeys());
-    const isNew = gone.size === 0;
-    let [revision, bytes] = [0, 0];
-    const loading = {
-      strings: new SharedStrings(),
-      places: new RecentPlaces<Held>(),
-      isNew,
-      hasSnapshots: false,
-    };
-    const take = (entry: KvEntry): void => {
-      if (!isNew) gone.delete(entry.key);
-      this.#put(entry, { loading });
-    };
-    const pages =
-      this.#kv.readAhead?.(HOT_PREFIX) ?? this.#kv.load?.(HOT_PREFIX) ?? snapshotPages(this.#kv, HOT_PREFIX);
-    for await (const page of pages) {
-      if (this.#closed) return;
-      ({ revision } = page);
-      if ('values' in page) {
-        this.#takePack(page, loading, take);
-        bytes += page.values.length;
-      } else {
-        for (const entry of page.entries) {
-          take(entry);
-          bytes += entry.value.length;
-        }
-      }
-      await this.#options.onPage?.(bytes, this.#texts.bytes);
-    }
+    const revision = await readFirst(
+      this.#kv,
+      {
+        unread: this.#unread,
+        collection: (tenantId, kind) => this.#collection(tenantId, kind),
+        put: (entry, loading) => this.#put(entry, { loading }),
+        hold: (place, after, loading) => this.#hold(place, undefined, after, loading),
+        isClosed: () => this.#closed,
+        onPage: (bytes) => this.#options.onPage?.(bytes, this.#unread.bytes),
+      },
+      gone,
+    );
+    if (revision === undefined) return;
     for (const key of gone) this.#remove(key);
     this.#settle();
     this.#isLoaded = true;
     this.#follow(revision);
-  }
-
-  /** What may stay text is held as it lies in the pack. */
-  #takePack(pack: RowPack, loading: Loading, take: (entry: KvEntry) => void): void {
-    const held = pack.beginnings.map((beginning) => {
-      const key = parseHotKey(beginning);
-      return key && { ...key, collection: this.#collection(key.tenantId, key.kind) };
-    });
-    for (const row = new PackedRow(pack); row.next(); ) {
-      const place = held[row.place];
-      const after = place && loading.isNew ? this.#unreadRow(place.kind, row) : undefined;
-      if (place !== undefined && after !== undefined) {
-        this.#hold({ ...place, id: row.id }, undefined, after, loading);
-      } else take(row.entry());
-    }
-  }
-
-  /** Undefined: what it says is needed at once, or it is of another format, or something may be held in its place. */
-  #unreadRow(kind: string, row: PackedRow): Stored<unknown> | undefined {
-    if (this.#large.isLarge(row.bytes)) return undefined;
-    if (kind === 'deployments') {
-      const hashAt = row.isCurrent ? row.hashAt() : undefined;
-      return hashAt === undefined
-        ? undefined
-        : new UnreadDeployment(hashAt, row, this.#textOf(row), this.#common);
-    }
-    if (kind === 'specs' || !READ_LATER.has(kind) || !row.isCurrent) return undefined;
-    return new UnreadRecord(row, this.#textOf(row), this.#common);
-  }
-
-  /** Where it lies, unless it would hold much more than itself. */
-  #textOf(row: PackedRow): KeptText {
-    if (row.piece.length > LONGEST_PIECE) return this.#texts.copy(row, row.bytes);
-    this.#texts.leave(row.bytes);
-    return row;
   }
 
   #follow(revision: number): void {
@@ -422,16 +340,6 @@ export class StoreView {
     this.#left.clear();
   }
 
-  /** Undefined: what it says is needed at once. */
-  #unread({ kind, id }: HotKey, entry: KvEntry, bytes: number): Stored<unknown> | undefined {
-    const { value, modRevision, createRevision } = entry;
-    const about = { id, modRevision, createRevision, bytes };
-    if (READ_LATER.has(kind)) return new UnreadRecord(about, this.#texts.keep(value, bytes), this.#common);
-    const hashAt = kind === 'deployments' ? hashInText(value) : undefined;
-    if (hashAt === undefined) return undefined;
-    return new UnreadDeployment(hashAt, about, this.#texts.keep(value, bytes), this.#common);
-  }
-
   #stored(key: HotKey, entry: KvEntry, strings?: SharedStrings): Stored<unknown> {
     const { id } = key;
     const { value, modRevision, createRevision } = entry;
@@ -439,7 +347,7 @@ export class StoreView {
     if (!this.#large.isLarge(bytes)) {
       // One of another format is read at once: a release that cannot read it must not start.
       const unread =
-        strings !== undefined && CODEC.isCurrent(value) ? this.#unread(key, entry, bytes) : undefined;
+        strings !== undefined && CODEC.isCurrent(value) ? this.#unread.entry(key, entry, bytes) : undefined;
       if (unread !== undefined) return unread;
       const record: unknown = entry.record ?? decodeRecord(entry.key, value);
       if (entry.record === undefined) strings?.within(record);
