@@ -63,6 +63,19 @@ export function makeProgress(terminal: Drawn): Progress {
   };
 }
 
+/** A step that ends by Ctrl-C, and says nothing else, says that: nothing is wrong with it. */
+export function interruptible(progress: Progress, interrupted: AbortSignal): Progress {
+  return {
+    ...progress,
+    step: (label) => {
+      const step = progress.step(label);
+      const fail = (detail: string): void =>
+        step.fail(detail === '' && interrupted.aborted ? 'interrupted' : detail);
+      return { ...step, fail };
+    },
+  };
+}
+
 function endLine(
   { errStyle: style }: Drawn,
   label: string,

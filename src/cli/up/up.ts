@@ -5,7 +5,7 @@ import { readContexts, withContext, withoutContext, writeContexts } from '../con
 import { EXIT } from '../exit-code.ts';
 import { textOf } from '../fields.ts';
 import { Failure } from '../failure.ts';
-import type { Progress, Step } from '../progress.ts';
+import { interruptible, type Progress, type Step } from '../progress.ts';
 import type { Session } from '../session.ts';
 import { stopLeftovers } from './child.ts';
 import { type ControlPlane, leaveMachine, program, startControlPlane, startNode } from './control-plane.ts';
@@ -49,7 +49,7 @@ const WEB_PORT = 8080;
 
 export async function up(session: Session, settings: UpSettings): Promise<number> {
   const workspace = workspaceAt(resolve(settings.dataDir));
-  const progress = session.progress();
+  const progress = interruptible(session.progress(), session.interrupted);
   prepareWorkspace(workspace);
   const wasKilled = await takeHold(workspace, progress);
   const running = new Supervisor();

@@ -9,7 +9,7 @@ import type { StoredValues } from './known-values.ts';
 import { streamLog } from './log-stream.ts';
 import { PacedScrubber } from './paced-scrubber.ts';
 import { type ReportSources, SECTIONS } from './report.ts';
-import { sampleTimes } from './sample-times.ts';
+import { dueSamples } from './sample-times.ts';
 import { type EventSink, keptAlive, send } from './sink.ts';
 
 /** A file goes in parts, each an event. */
@@ -86,10 +86,8 @@ export class Diagnostics {
     const profiling = profile ? cpuProfile(forMs, pause) : undefined;
     // Awaited below; a failure in the meantime is told there.
     profiling?.catch(() => undefined);
-    const beganMs = performance.now();
-    for (const [count, atMs] of sampleTimes(forMs).entries()) {
+    for await (const count of dueSamples(forMs, { nowMs: () => performance.now(), pause })) {
       if (signal.aborted) break;
-      await pause(beganMs + atMs - performance.now());
       const name = `metrics/${String(count).padStart(2, '0')}-${new Date().toISOString()}.txt`;
       await report.file(name, metrics);
     }
