@@ -89,8 +89,7 @@ export async function startServer({
     await requireWholeStore(kv);
     await format.open(kv);
     await view.load();
-    await followStoredIds(store, ids);
-    await cluster.opened();
+    await Promise.all([followStoredIds(store, ids), cluster.opened()]);
     const { dataDir } = config;
     const say = (message: string): void => log.info(message);
     await bootstrap({ store, clock, ids, tokenKey, dataDir, bootstrapToken, say });

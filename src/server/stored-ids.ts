@@ -10,14 +10,15 @@ const PAGE = 1000;
 const TOGETHER = 64;
 
 async function followTenant(tenant: TenantStore, ids: ProcessIds): Promise<void> {
-  for (const [history, kind] of HISTORIES) {
+  const follow = async ([history, kind]: (typeof HISTORIES)[number]): Promise<void> => {
     for (let after = ids.lowest(kind), full = true; full; ) {
       const { entries } = await tenant.rangeCold(history, '', { limit: PAGE, after });
       after = entries.at(-1)?.id ?? after;
       if (entries.length > 0) ids.follow(after);
       full = entries.length === PAGE;
     }
-  }
+  };
+  await Promise.all(HISTORIES.map(follow));
 }
 
 /**

@@ -7,6 +7,7 @@ import {
   type KvEntry,
   KvUnavailableError,
 } from '../../src/server/store/kv.ts';
+import { entriesOf } from '../support/loaded-entries.ts';
 
 export interface OpenedKv {
   readonly kv: Kv;
@@ -71,14 +72,14 @@ export function kvContract(name: string, open: () => Promise<OpenedKv>): void {
         for await (const page of kv.load(`${root}in/`)) {
           // What is written meanwhile is not in it.
           if (revisions.size === 0) await put('in/later');
-          loaded.push(...page.entries);
+          loaded.push(...entriesOf(page));
           revisions.add(page.revision);
         }
         const byKey = (list: readonly KvEntry[]) => list.toSorted((a, b) => (a.key < b.key ? -1 : 1));
         expect(byKey(loaded)).toEqual(byKey(entries));
         expect([...revisions]).toEqual([revision]);
         const none: KvEntry[] = [];
-        for await (const page of kv.load(`${root}none/`)) none.push(...page.entries);
+        for await (const page of kv.load(`${root}none/`)) none.push(...entriesOf(page));
         expect(none).toEqual([]);
       });
 

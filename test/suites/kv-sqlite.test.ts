@@ -9,6 +9,7 @@ import { DatabaseSync } from 'node:sqlite';
 import type { Worker } from 'node:worker_threads';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type KvEntry, KvUnavailableError } from '../../src/server/store/kv.ts';
+import { entriesOf } from '../support/loaded-entries.ts';
 import { PackedRow } from '../../src/server/store/packed-row.ts';
 import { DamageError } from '../../src/server/store/sqlite/fault.ts';
 import { openReader } from '../../src/server/store/sqlite/reader.ts';
@@ -567,8 +568,8 @@ describe('damage', () => {
       const ahead = await readAhead(store);
       await store.live;
       const loaded = new Map<string, string>();
-      for await (const { entries } of store.load?.('h/') ?? [])
-        for (const { key, value: text } of entries) loaded.set(key, text);
+      for await (const page of store.load?.('h/') ?? [])
+        for (const { key, value: text } of entriesOf(page)) loaded.set(key, text);
       const { entries } = await store.range('h/');
       expect(loaded).toEqual(new Map(entries.map(({ key, value: text }) => [key, text])));
       expect(loaded.size).toBe(live);

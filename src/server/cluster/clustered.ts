@@ -129,11 +129,14 @@ export class Clustered implements Cluster {
   async join(address: OwnAddress, { onIsolated, onRefused }: JoinListener): Promise<void> {
     const { store, format, clock, leaseMs, log, say } = this.#options;
     const startedAt = clock.now().toISOString();
-    const key = globalKey('control-plane-nodes', idOf('control-plane-nodes', address.nodeName));
-    await store.kv.commit({
-      guards: [{ key, modRevision: 0 }],
-      puts: [{ key, value: encodeRecord({ since: startedAt }) }],
-    });
+    const node = idOf('control-plane-nodes', address.nodeName);
+    const key = globalKey('control-plane-nodes', node);
+    // Nobody removes one: what the view has is not written again.
+    if (store.getGlobal('control-plane-nodes', node) === undefined)
+      await store.kv.commit({
+        guards: [{ key, modRevision: 0 }],
+        puts: [{ key, value: encodeRecord({ since: startedAt }) }],
+      });
     const membership = new Membership({
       kv: store.kv,
       id: this.id,

@@ -121,8 +121,10 @@ export interface RowPack {
   readonly ids: readonly (string | null)[];
   readonly createRevisions: Float64Array;
   readonly modRevisions: Float64Array;
-  /** All values in UTF-8, one after another. */
+  /** All values in UTF-8. */
   readonly values: Uint8Array;
+  /** Of each row, where its value begins there; absent: one follows another. */
+  readonly starts?: Uint32Array;
   /** Of each row, where its value ends there. */
   readonly ends: Uint32Array;
 }
@@ -140,7 +142,7 @@ export interface Kv {
    * The same in pages and in any order, for who wants all of it and holds nothing yet. Absent: nothing is faster than ranges in key order. Of the
    * embedded store that is being opened it is true once `live` has resolved.
    */
-  load?(prefix: string): AsyncIterable<RangeResult>;
+  load?(prefix: string): AsyncIterable<RangeResult | RowPack>;
   /**
    * The same as the store itself read it while it was opened. It is there once; undefined: it was taken, or the store reads nothing by itself. As true
    * as `load`.

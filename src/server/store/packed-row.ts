@@ -26,14 +26,14 @@ export class PackedRow implements KeptText {
   }
 
   next(): boolean {
-    const { places, ids, createRevisions, modRevisions, ends } = this.#pack;
+    const { places, ids, createRevisions, modRevisions, starts, ends } = this.#pack;
     const at = (this.#at += 1);
     if (at >= places.length) return false;
     this.place = places[at] ?? 0;
     this.id = ids[at] ?? this.id;
     this.createRevision = createRevisions[at] ?? 0;
     this.modRevision = modRevisions[at] ?? 0;
-    this.from += this.bytes;
+    this.from = starts === undefined ? this.from + this.bytes : (starts[at] ?? 0);
     this.bytes = (ends[at] ?? 0) - this.from;
     return true;
   }

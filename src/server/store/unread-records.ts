@@ -10,7 +10,7 @@ import { hashInText, UnreadDeployment } from './unread-deployment.ts';
 import { UnreadRecord } from './unread-record.ts';
 
 /** Of what one unread text may hold: as it lies among others, or in a piece of such texts. */
-const LONGEST_PIECE = 1024 * 1024;
+const LONGEST_PIECE = 2 * 1024 * 1024;
 /** Kinds that nobody reads before the view is loaded. */
 const READ_LATER: ReadonlySet<string> = new Set<keyof TenantRecords>([
   'deployment-status',

@@ -3,6 +3,8 @@
  * the bare prefix belongs to the adapter (see `watch.ts`): no port key is empty.
  */
 export interface KeySpace {
+  /** Of every key before what the port calls its key. */
+  readonly prefixBytes: number;
   /** The adapter's own key. */
   readonly markerKey: string;
   toEtcd(key: string): string;
@@ -35,6 +37,7 @@ export function keyAfter(key: string): string {
 export function keySpaceUnder(prefix: string): KeySpace {
   const end = endOfPrefix(prefix);
   return {
+    prefixBytes: Buffer.byteLength(prefix),
     markerKey: prefix,
     toEtcd: (key) => {
       if (key === '') throw new RangeError('a key may not be empty');

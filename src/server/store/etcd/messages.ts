@@ -1,6 +1,7 @@
 import { keysOf } from '../../../core/model/values.ts';
 import protobuf from 'protobufjs/light.js';
 import { decodeRange, type RangeAnswer } from './range-answer.ts';
+import { decodePack, type PackedAnswer } from './range-pack.ts';
 import { encodeTxn, type TxnRequest } from './txn-request.ts';
 
 /**
@@ -198,6 +199,11 @@ function method<Name extends keyof Decoded>(
 
 function rangeMethod(): Method<RangeAnswer> {
   return { path: '/etcdserverpb.KV/Range', encode: encoderOf('RangeRequest'), decode: decodeRange };
+}
+
+/** The same of a load. `prefixBytes`: of every key before what the port calls its key. */
+export function loadMethod(prefixBytes: number): Method<PackedAnswer> {
+  return { ...METHODS.range, decode: (bytes) => decodePack(bytes, prefixBytes) };
 }
 
 /** Of a transaction that succeeded there is an answer to each of its writes, none of which says anything. */

@@ -1,50 +1,8 @@
-import protobuf from 'protobufjs/light.js';
 import { expect, it } from 'vitest';
+import { encodedRange as encoded, rangeEntry as entry } from '../../../../test/support/etcd-range.ts';
+import { PackedRow } from '../packed-row.ts';
 import { decodeRange } from './range-answer.ts';
-
-/** etcd's own definition, with what is not read of it, as a general encoder writes it. */
-const RANGE = protobuf.Root.fromJSON({
-  nested: {
-    Header: {
-      fields: {
-        clusterId: { type: 'uint64', id: 1 },
-        memberId: { type: 'uint64', id: 2 },
-        revision: { type: 'int64', id: 3 },
-        raftTerm: { type: 'uint64', id: 4 },
-      },
-    },
-    KeyValue: {
-      fields: {
-        key: { type: 'bytes', id: 1 },
-        createRevision: { type: 'int64', id: 2 },
-        modRevision: { type: 'int64', id: 3 },
-        version: { type: 'int64', id: 4 },
-        value: { type: 'bytes', id: 5 },
-        lease: { type: 'int64', id: 6 },
-      },
-    },
-    Range: {
-      fields: {
-        header: { type: 'Header', id: 1 },
-        kvs: { type: 'KeyValue', id: 2, rule: 'repeated' },
-        more: { type: 'bool', id: 3 },
-        count: { type: 'int64', id: 4 },
-        later: { type: 'fixed64', id: 200 },
-        latest: { type: 'fixed32', id: 201 },
-      },
-    },
-  },
-}).lookupType('Range');
-
-const encoded = (message: object): Buffer => Buffer.from(RANGE.encode(message).finish());
-const entry = (key: string, value: string | Buffer, createRevision: number, modRevision: number) => ({
-  key: Buffer.from(key),
-  value: Buffer.from(value),
-  createRevision,
-  modRevision,
-  version: 3,
-  lease: 2 ** 46,
-});
+import { decodePack } from './range-pack.ts';
 
 it('reads what etcd writes, and skips the rest', () => {
   const long = 'x'.repeat(70_000);
@@ -88,4 +46,39 @@ it('refuses what it cannot read as it was written', () => {
   const notText = encoded({ kvs: [entry('k', Buffer.from([0x7b, 0xff, 0x7d]), 1, 2)] });
   expect(() => decodeRange(notText)).toThrow('not UTF-8');
   expect(() => decodeRange(Buffer.from([0x0b]))).toThrow('field of kind 3');
+  expect(() => decodePack(notText, 0)).toThrow('not UTF-8');
+  const noName = { ...entry('', 'value', 1, 2), key: Buffer.from([0x68, 0xff]) };
+  expect(() => decodePack(encoded({ kvs: [noName] }), 0)).toThrow('not UTF-8');
+  for (let length = 1; length < one.length; length += 1)
+    if (!whole.has(length)) expect(() => decodePack(one.subarray(0, length), 0)).toThrow('etcd sent');
+});
+
+it('leaves the rows of a load where they arrived, whatever their keys are', () => {
+  const keys = [
+    'h/g/tenants/one',
+    'h/g/tenants/größe',
+    'h/t/no-record',
+    // Begins as the one before, which is no folder.
+    'h/t/no-record-either',
+    'h/t/a/deployments/web',
+    'h/t/a/deployments/web/part',
+    'h/t/a/specs/web',
+    'h/t/a/deployments/late',
+    'x',
+  ];
+  const kvs = keys.map((key, at) => entry(`größe/${key}`, `{"of":"${key} 漢字"}`, at + 1, 300 * (at + 1)));
+  const bytes = encoded({ header: { revision: 2 ** 40 }, kvs, more: true, count: 9 });
+  const { rows, ...answer } = decodePack(bytes, Buffer.byteLength('größe/'));
+  const read = [];
+  for (const row = new PackedRow({ ...rows, revision: 1 }); row.next(); ) read.push(row.entry());
+  expect(read).toEqual(
+    decodeRange(bytes).kvs.map(({ key, ...kv }) => ({ key: key.slice('größe/'.length), ...kv })),
+  );
+  const values = read.reduce((sum, { value }) => sum + Buffer.byteLength(value), 0);
+  expect(answer).toEqual({ revision: 2 ** 40, more: true, last: 'größe/x', bytes: values });
+  expect(decodePack(encoded({ header: { revision: 9 } }), 6)).toMatchObject({
+    revision: 9,
+    more: false,
+    bytes: 0,
+  });
 });

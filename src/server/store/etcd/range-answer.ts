@@ -1,4 +1,4 @@
-import { CODE, WireError } from './wire.ts';
+import { ANSWER, AnswerBytes, ENTRY } from './answer-bytes.ts';
 
 /** One record of an answer, its key as etcd has it. */
 export interface RangeEntry {
@@ -15,122 +15,37 @@ export interface RangeAnswer {
   readonly more: boolean;
 }
 
-/** Fields of etcd's messages, by the names of etcdserverpb and mvccpb; with the kind of their value, as it stands before it. */
-const VARINT = 0;
-const FIXED_64 = 1;
-const DELIMITED = 2;
-const FIXED_32 = 5;
-const tag = (field: number, kind: number): number => (field << 3) | kind;
-const ANSWER = { header: tag(1, DELIMITED), kvs: tag(2, DELIMITED), more: tag(3, VARINT) } as const;
-const HEADER = { revision: tag(3, VARINT) } as const;
-const ENTRY = {
-  key: tag(1, DELIMITED),
-  createRevision: tag(2, VARINT),
-  modRevision: tag(3, VARINT),
-  value: tag(5, DELIMITED),
-} as const;
-/** What a byte that is no UTF-8 becomes. */
-const REPLACEMENT = '\ufffd';
-
-/**
- * Reads an answer front to back. A start reads every live record by it: a general decoder makes objects of all numbers and takes twice
- * the time. What is not known is skipped, as any decoder does.
- */
-class AnswerReader {
-  readonly #bytes: Buffer;
-  #at = 0;
-
-  constructor(bytes: Buffer) {
-    this.#bytes = bytes;
-  }
-
-  answer(): RangeAnswer {
-    const kvs: RangeEntry[] = [];
-    let revision = 0;
-    let more = false;
-    while (this.#at < this.#bytes.length) {
-      const field = this.#number();
-      if (field === ANSWER.kvs) kvs.push(this.#entry(this.#end()));
-      else if (field === ANSWER.header) revision = this.#revision(this.#end());
-      else if (field === ANSWER.more) more = this.#number() !== 0;
-      else this.#skip(field);
-    }
-    return { revision, kvs, more };
-  }
-
-  #revision(end: number): number {
-    let revision = 0;
-    while (this.#at < end) {
-      const field = this.#number();
-      if (field === HEADER.revision) revision = this.#number();
-      else this.#skip(field);
-    }
-    return revision;
-  }
-
-  #entry(end: number): RangeEntry {
-    let [key, value] = ['', ''];
-    let [createRevision, modRevision] = [0, 0];
-    while (this.#at < end) {
-      const field = this.#number();
-      if (field === ENTRY.key) key = this.#text(this.#end());
-      else if (field === ENTRY.value) value = this.#text(this.#end());
-      else if (field === ENTRY.createRevision) createRevision = this.#number();
-      else if (field === ENTRY.modRevision) modRevision = this.#number();
-      else this.#skip(field);
-    }
-    return { key, value, createRevision, modRevision };
-  }
-
-  #text(end: number): string {
-    const from = this.#at;
-    this.#at = end;
-    const text = this.#bytes.toString('utf8', from, end);
-    if (text.includes(REPLACEMENT) && !Buffer.from(text).equals(this.#bytes.subarray(from, end)))
-      throw unreadable('a text that is not UTF-8');
-    return text;
-  }
-
-  /** Of what has its length before it. */
-  #end(): number {
-    const length = this.#number();
-    const end = this.#at + length;
-    if (end > this.#bytes.length) throw unreadable('a message that was cut off');
-    return end;
-  }
-
-  /** Exact up to 2^53; ids of members, which are larger, are skipped. */
-  #number(): number {
-    let byte = this.#byte();
-    let value = byte & 0x7f;
-    for (let factor = 0x80; byte >= 0x80; factor *= 0x80) {
-      byte = this.#byte();
-      value += (byte & 0x7f) * factor;
-    }
-    return value;
-  }
-
-  #byte(): number {
-    const byte = this.#bytes[this.#at];
-    if (byte === undefined) throw unreadable('a message that was cut off');
-    this.#at += 1;
-    return byte;
-  }
-
-  #skip(field: number): void {
-    const kind = field & 7;
-    if (kind === VARINT) this.#number();
-    else if (kind === DELIMITED) this.#at = this.#end();
-    else if (kind === FIXED_64) this.#at += 8;
-    else if (kind === FIXED_32) this.#at += 4;
-    else throw unreadable(`a field of kind ${kind}`);
-  }
+function textTo(message: AnswerBytes, end: number): string {
+  const from = message.at;
+  message.at = end;
+  return message.text(from, end);
 }
 
-function unreadable(what: string): WireError {
-  return new WireError(CODE.internal, `etcd sent ${what}`, true);
+function entryTo(message: AnswerBytes, end: number): RangeEntry {
+  let [key, value] = ['', ''];
+  let [createRevision, modRevision] = [0, 0];
+  while (message.at < end) {
+    const field = message.number();
+    if (field === ENTRY.key) key = textTo(message, message.end());
+    else if (field === ENTRY.value) value = textTo(message, message.end());
+    else if (field === ENTRY.createRevision) createRevision = message.number();
+    else if (field === ENTRY.modRevision) modRevision = message.number();
+    else message.skip(field);
+  }
+  return { key, value, createRevision, modRevision };
 }
 
 export function decodeRange(bytes: Buffer): RangeAnswer {
-  return new AnswerReader(bytes).answer();
+  const message = new AnswerBytes(bytes);
+  const kvs: RangeEntry[] = [];
+  let revision = 0;
+  let more = false;
+  while (!message.isOver) {
+    const field = message.number();
+    if (field === ANSWER.kvs) kvs.push(entryTo(message, message.end()));
+    else if (field === ANSWER.header) revision = message.revision(message.end());
+    else if (field === ANSWER.more) more = message.number() !== 0;
+    else message.skip(field);
+  }
+  return { revision, kvs, more };
 }

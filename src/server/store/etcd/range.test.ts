@@ -1,6 +1,9 @@
 import { expect, it } from 'vitest';
+import { encodedRange, rangeEntry } from '../../../../test/support/etcd-range.ts';
+import { entriesOf } from '../../../../test/support/loaded-entries.ts';
 import type { EtcdCluster } from './cluster.ts';
 import { keySpaceUnder } from './key-space.ts';
+import type { Method } from './messages.ts';
 import { loadPages } from './range.ts';
 
 const REVISION = 4711;
@@ -16,7 +19,10 @@ interface Asked {
 function etcdWith(names: readonly string[], text: string) {
   const keys = names.map((name) => `berth/${name}`).sort();
   const figures = { underWay: 0, most: 0, calls: 0 };
-  const call = async (_method: unknown, { key, rangeEnd, limit, revision }: Asked): Promise<unknown> => {
+  const call = async (
+    method: Method<unknown>,
+    { key, rangeEnd, limit, revision }: Asked,
+  ): Promise<unknown> => {
     figures.calls += 1;
     figures.underWay += 1;
     figures.most = Math.max(figures.most, figures.underWay);
@@ -24,11 +30,13 @@ function etcdWith(names: readonly string[], text: string) {
     await new Promise(setImmediate);
     const found = keys.filter((one) => one >= key && Buffer.from(one).compare(rangeEnd) < 0);
     figures.underWay -= 1;
-    return {
-      revision: REVISION,
-      kvs: found.slice(0, limit).map((one) => ({ key: one, value: text, createRevision: 1, modRevision: 2 })),
-      more: found.length > limit,
-    };
+    return method.decode(
+      encodedRange({
+        header: { revision: REVISION },
+        kvs: found.slice(0, limit).map((one) => rangeEntry(one, text, 1, 2)),
+        more: found.length > limit,
+      }),
+    );
   };
   return { cluster: { call } as unknown as EtcdCluster, figures };
 }
@@ -49,20 +57,17 @@ it.each([
       ...folder('t/a/z', 1),
       ...folder('t/b/x', 400),
     ],
-    2,
+    4,
   ],
-  ['many small tenants', Array.from({ length: 300 }, (_, at) => folder(`t/${at}/x`, 2)).flat(), 2],
+  ['many small tenants', Array.from({ length: 300 }, (_, at) => folder(`t/${at}/x`, 2)).flat(), 1],
 ])('loads every record once, of %s', async (_what, names, most) => {
   const { cluster, figures } = etcdWith([...names, 'c/history', 'i/after'], 'x'.repeat(8000));
   const loaded: string[] = [];
-  let last: boolean | undefined;
-  for await (const { entries, revision, more } of loadPages(cluster, keySpaceUnder('berth/'), 'h/')) {
-    expect(revision).toBe(REVISION);
-    loaded.push(...entries.map(({ key }) => key));
-    last = more;
+  for await (const page of loadPages(cluster, keySpaceUnder('berth/'), 'h/')) {
+    expect(page.revision).toBe(REVISION);
+    loaded.push(...entriesOf(page).map(({ key }) => key));
   }
   expect(loaded.toSorted()).toEqual(names.toSorted());
-  expect(last).toBeUndefined();
   // The next page is asked for before one is taken in, and never more than there are parts.
   expect(figures.most).toBe(most);
 });

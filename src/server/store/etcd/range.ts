@@ -1,8 +1,9 @@
-import { KvCompactedError, type KvEntry, type RangeOptions, type RangeResult } from '../kv.ts';
+import { KvCompactedError, type KvEntry, type RangeOptions, type RangeResult, type RowPack } from '../kv.ts';
 import type { EtcdCluster } from './cluster.ts';
 import { type KeySpace, keyAfter } from './key-space.ts';
-import { METHODS } from './messages.ts';
+import { loadMethod, METHODS } from './messages.ts';
 import type { RangeAnswer, RangeEntry } from './range-answer.ts';
+import type { PackedAnswer } from './range-pack.ts';
 
 const SORT_DESCENDING = { sortOrder: 2, sortTarget: 0 };
 
@@ -112,16 +113,28 @@ async function readPages(
   }
 }
 
-/** Of one answer while everything is read: about as much as is taken in while the next one is made. */
-const LOADED = { entries: 2_000, bytes: 1024 * 1024 } as const;
-/** Parts of the range that are read beside one another, so that there is always a page to be taken in. */
-const READ_TOGETHER = 2;
+/**
+ * Of one answer while everything is read: about as much as is taken in while the next one is made. Mostly as many records of each kind, so that parts
+ * that are read beside one another end at about the same time.
+ */
+const LOADED = { entries: 2_000, bytes: 1536 * 1024 } as const;
+/** Parts of the range that are read beside one another, so that there is always a page to be taken in: a tenant has three large folders. */
+const READ_TOGETHER = 4;
 
 /** One part of a load. */
 interface Reading {
   readonly bounds: Bounds;
   readonly folder: string | undefined;
-  readonly asked: Promise<RangeAnswer>;
+  readonly asked: Promise<PackedAnswer>;
+}
+
+/** Where the folder ends of which the second half of an answer is; undefined: it is of several. */
+function folderAtEnd({ beginnings, places }: PackedAnswer['rows'], keys: KeySpace): string | undefined {
+  const place = places.at(-1);
+  const folder = beginnings.at(-1);
+  if (folder === undefined || !folder.endsWith('/') || places[places.length >> 1] !== place) return undefined;
+  // `0` is what follows a slash.
+  return keys.toEtcd(`${folder.slice(0, -1)}0`);
 }
 
 /**
@@ -132,11 +145,12 @@ export async function* loadPages(
   cluster: EtcdCluster,
   keys: KeySpace,
   prefix: string,
-): AsyncGenerator<RangeResult> {
+): AsyncGenerator<RowPack> {
+  const method = loadMethod(keys.prefixBytes);
   let revision: number | undefined;
   const ask = (bounds: Bounds, folder?: string, limit: number = BOUNDED_PAGE.first): Reading => {
     const asked = cluster.call(
-      METHODS.range,
+      method,
       {
         key: bounds.first,
         rangeEnd: endOf(bounds, folder),
@@ -151,15 +165,14 @@ export async function* loadPages(
   };
   const readings = [ask(keys.bounds(prefix))];
   for (let reading = readings.shift(); reading !== undefined; reading = readings.shift()) {
-    const { kvs, more, ...answer } = await reading.asked;
+    const { rows, more, last, bytes, ...answer } = await reading.asked;
     revision ??= answer.revision;
     const { bounds, folder } = reading;
-    const [first, last] = [kvs[0], kvs.at(-1)];
-    if (more && first && last) {
-      const bytes = kvs.reduce((sum, { value }) => sum + value.length, 1);
-      const limit = Math.max(1, Math.min(LOADED.entries, Math.floor((LOADED.bytes * kvs.length) / bytes)));
-      const rest = boundsAfter(bounds, last.key, false);
-      const within = folderEnd(first.key, last.key);
+    if (more && last !== undefined) {
+      const most = Math.floor((LOADED.bytes * rows.ids.length) / (bytes + 1));
+      const limit = Math.max(1, Math.min(LOADED.entries, most));
+      const rest = boundsAfter(bounds, last, false);
+      const within = folderAtEnd(rows, keys);
       const beyond = within === undefined ? undefined : boundsFrom(bounds, within);
       if (beyond === undefined || readings.length + 1 >= READ_TOGETHER)
         readings.push(ask(rest, within, limit));
@@ -169,11 +182,7 @@ export async function* loadPages(
       const next = folder === undefined ? undefined : boundsFrom(bounds, folder);
       if (next !== undefined) readings.push(ask(next));
     }
-    yield {
-      entries: kvs.map((kv) => entryOf(kv, keys)),
-      revision,
-      ...(readings.length === 0 ? {} : { more: true }),
-    };
+    yield { ...rows, revision };
   }
 }
 
