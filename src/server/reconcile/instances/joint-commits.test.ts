@@ -244,6 +244,30 @@ describe('plans of one moment', () => {
     await stopRival();
     await expectPlacedOnce(applied, 2);
   });
+
+  it('of large deployments are decided by two processes, one of which goes, and none is placed twice', async () => {
+    await sim.stop();
+    sim = await Simulation.start(['n1', 'n2', 'n3', 'n4'], 360);
+    const stopRival = await sim.rival();
+    const [stopped, heard] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    let count = 0;
+    overhear((_asked, pass) => {
+      count += 1;
+      if (count === 3) heard.resolve();
+      return pass();
+    });
+    // In the middle: each has several plans to go.
+    void heard.promise.then(async () => sim.controllers.stop()).then(stopped.resolve, stopped.reject);
+    const applied = names(3);
+    await Promise.all(applied.map((name) => sim.apply({ name, replicas: 300 })));
+    await stopped.promise;
+    for (const name of applied) await expect.poll(() => sim.instances(name).length).toBe(300);
+    await stopRival();
+    await sim.restart();
+    for (const name of applied) expect(sim.instances(name), name).toHaveLength(300);
+    expect(sim.clusters.of(TENANT).containers).toBe(900);
+    expect(await sim.events('instance.created')).toHaveLength(900);
+  });
 });
 
 describe('joint commits', () => {
