@@ -1,6 +1,8 @@
+import { execFile } from 'node:child_process';
 import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AgentBench, instance, stopped, TEST_IMAGE } from '../support/harness/agent-bench.ts';
 import {
@@ -12,6 +14,7 @@ import {
 } from '../support/harness/engine.ts';
 import { ensurePackages } from '../support/harness/packages.ts';
 
+const run = promisify(execFile);
 const root = mkdtempSync(join(tmpdir(), 'berth-root-'));
 let daemon: TestEngine;
 /** One agent for all of them. */
@@ -72,6 +75,20 @@ describe('an agent on Podman', () => {
     plane.assign([wanted, instance('ins_2')]);
     await plane.untilPhase('ins_2', 'running');
     await plane.until('healthy', () => plane.observations.get('ins_1')?.health === 'healthy');
+    // A command whose caller has gone, as the control plane tells it.
+    const command = ['sh', '-c', 'echo began; exec sleep 8642'];
+    const isThere = async (): Promise<boolean> => {
+      const { stdout } = await run('ps', ['-eo', 'args']);
+      return stdout.split('\n').includes('sleep 8642');
+    };
+    plane.send({
+      type: 'request',
+      streamId: 'left',
+      operation: { kind: 'exec', instanceId: 'ins_2', command, timeoutMs: 60_000 },
+    });
+    await expect.poll(isThere, { timeout: 20_000 }).toBe(true);
+    plane.send({ type: 'cancel', streamId: 'left' });
+    await expect.poll(isThere, { timeout: 20_000 }).toBe(false);
     const before = await bench.pids();
     await agent.end('SIGKILL');
     plane.observations.clear();
