@@ -54,17 +54,19 @@ const maxPending = 20_000;
 const maxPendingBytes = 256 * 1024 * 1024;
 
 export function createPendingAnswers(events: BatchEvents): PendingAnswers {
-  let pending: Pending[] = [];
+  let pending: (Pending | undefined)[] = [];
   let first = 0;
   let waitingBytes = 0;
 
   const isFull = (): boolean => pending.length - first >= maxPending || waitingBytes > maxPendingBytes;
 
   function next(): Pending {
-    const entry = pending[first++];
+    const entry = pending[first];
     if (entry === undefined) throw new Error('the writer answered what was not asked');
+    // An answered entry holds its commit and, by its promise, the whole request: the collector must not meet it again.
+    pending[first++] = undefined;
     waitingBytes -= entry.bytes;
-    // Answered entries are dropped many at a time: shifting the list for each would cost its whole length.
+    // The places of answered entries are dropped many at a time: shifting the list for each would cost its whole length.
     if (first > 1024 && first * 2 > pending.length) {
       pending = pending.slice(first);
       first = 0;
@@ -175,7 +177,7 @@ export function createPendingAnswers(events: BatchEvents): PendingAnswers {
       pending = [];
       first = 0;
       waitingBytes = 0;
-      for (const entry of entries) rejecting(entry, error)();
+      for (const entry of entries) if (entry) rejecting(entry, error)();
     },
   };
 }
