@@ -35,9 +35,6 @@ export class MeshDevice {
   /** Announced, and not in use before the others know it. */
   #nextKey: string | undefined;
   #keyMs = -Infinity;
-  #peers: readonly DevicePeer[] = [];
-  /** Until the interface has been given what was wanted last. */
-  #given: Promise<void> = Promise.resolve();
   /** Counts up when the interface had to be made: it has no peers then. */
   #made = 0;
 
@@ -60,7 +57,7 @@ export class MeshDevice {
     const port = (await run('wg', ['show', this.name, 'listen-port'])).trim();
     const key = this.#key ?? (known === '' || known === '(none)' ? newPrivateKey() : known);
     try {
-      if (key !== known || port !== String(this.port)) await this.#set(key);
+      if (key !== known || port !== String(this.port)) await this.#set(key, []);
       await run('ip', ['link', 'set', this.name, 'mtu', String(mtu), 'up']);
     } catch (error) {
       throw portFault(error, this.port);
@@ -98,8 +95,7 @@ export class MeshDevice {
   /** Exactly these peers; what stays is not interrupted. */
   async setPeers(peers: readonly DevicePeer[]): Promise<void> {
     const key = this.#key ?? (await run('wg', ['show', this.name, 'private-key'])).trim();
-    this.#peers = peers;
-    await this.#set(key);
+    await this.#set(key, peers);
   }
 
   async counters(): Promise<readonly PeerCounters[]> {
@@ -115,17 +111,9 @@ export class MeshDevice {
     });
   }
 
-  /**
-   * One after another, each with what is wanted by then: a look that finds another key than the agent's may read the interface while a new one is
-   * being given to it, and must not take its peers away.
-   */
-  async #set(key: string): Promise<void> {
-    const given = this.#given.then(async () => {
-      const own = `[Interface]\nPrivateKey = ${this.#key ?? key}\nListenPort = ${this.port}\n`;
-      await this.#load(own + this.#peers.map(peerSection).join(''));
-    });
-    this.#given = given.catch(() => undefined);
-    await given;
+  async #set(key: string, peers: readonly DevicePeer[]): Promise<void> {
+    const own = `[Interface]\nPrivateKey = ${key}\nListenPort = ${this.port}\n`;
+    await this.#load(own + peers.map(peerSection).join(''));
   }
 
   async #load(config: string): Promise<void> {

@@ -84,13 +84,6 @@ interface Place extends ContainerNetwork {
 }
 
 /**
- * Two rounds beside one another. `map`: rules and peers, as the map says; other nodes count on it to be in force soon (`draining.ts`). `look`: what
- * others may have changed, and the node's place; it asks the engine and runs a dozen programs, which takes seconds on a machine that is busy, so no map
- * waits for it.
- */
-type Round = 'map' | 'look';
-
-/**
  * This node's part of the tenant's network. Level-triggered: every round compares what the map says with interface, routes, rules and the
  * engine's network, and sets right what differs. All of it outlives the agent.
  */
@@ -119,15 +112,13 @@ export class Mesh {
   readonly #rules = new RuleSet(MESH_TABLES);
   readonly #repairs = new Repairs();
   #listening = false;
-  /** A look has been over the place since. */
-  #routesDue = true;
+  /** Whether to look for what others have changed, too. */
+  #lookDue = true;
   #endpoint: MeshEndpoint | undefined;
   #adopting: NodeJS.Timeout | undefined;
-  readonly #problems = new Map<Round, string>();
+  #problem: string | undefined;
   #repair: NodeJS.Timeout | undefined;
-  readonly #rounds = new Once<Round>((round) => (round === 'map' ? this.#apply() : this.#lookAround()), {
-    onFault: (fault, round) => this.#failed(round, fault),
-  });
+  readonly #rounds = new Once<'all'>(() => this.#round(), { onFault: (fault) => this.#failed(fault) });
 
   constructor(options: MeshOptions) {
     this.#options = options;
@@ -188,13 +179,13 @@ export class Mesh {
         ...(routes && { routes }),
       };
     } catch (error) {
-      this.#failed('look', error);
+      this.#failed(error);
       return undefined;
     }
   }
 
   get problem(): string | undefined {
-    return this.#problems.get('look') ?? this.#problems.get('map');
+    return this.#problem;
   }
 
   /** What somebody keeps taking from it. */
@@ -259,11 +250,12 @@ export class Mesh {
     this.#map = { ...told, services };
     this.#mapMs = performance.now();
     this.#names = new Names(services);
-    this.#rounds.ask('map');
+    this.#rounds.ask('all');
   }
 
   #look(): void {
-    this.#rounds.ask('look');
+    this.#lookDue = true;
+    this.#rounds.ask('all');
   }
 
   end(): void {
@@ -307,25 +299,29 @@ export class Mesh {
     }
   }
 
-  #failed(round: Round, fault: unknown): void {
+  #failed(fault: unknown): void {
     const problem = `${NO_PART}${messageOf(fault)}`;
-    if (problem === this.#problems.get(round)) return;
-    this.#problems.set(round, problem);
+    if (problem === this.#problem) return;
+    this.#problem = problem;
     this.#options.log.warn(problem);
     this.#options.onChange();
   }
 
-  #solved(round: Round): void {
-    if (this.#problems.delete(round)) this.#options.onChange();
+  #solved(): void {
+    if (this.#problem === undefined) return;
+    this.#problem = undefined;
+    this.#options.onChange();
   }
 
-  /** Rules before peers, and routes between them. */
-  async #apply(): Promise<void> {
-    const [map, told, sinceMs, place] = [this.#map, this.#seen, this.#mapMs, this.#place];
+  async #round(): Promise<void> {
+    if (this.#lookDue) await this.#lookAround();
+    const [map, owner, told, sinceMs] = [this.#map, this.#owner, this.#seen, this.#mapMs];
     const own = map?.nodes.find(({ name }) => name === this.#options.node);
-    if (map === undefined || this.#owner === undefined || own === undefined) return;
-    // It asks for this again when there is one.
-    if (place?.subnet !== own.subnet) return this.#look();
+    if (map === undefined || owner === undefined || own === undefined) return;
+    this.#adopt(own.publicKey);
+    const known = this.#lookDue || this.#place?.subnet !== own.subnet ? undefined : this.#place;
+    this.#lookDue = false;
+    const place = known ?? (await this.#ensurePlace(map, own.subnet, owner));
     const bridge = await bridgeOf(place.gateway);
     // Some engines make it with the first container.
     if (bridge !== undefined) {
@@ -334,12 +330,11 @@ export class Mesh {
       await turnBack(bridge.ports);
     }
     // After the rules: the engine translates the source of what is sent before, and the kernel goes on so for as long as the same is sent.
-    if (this.#routesDue) await this.#ensureRoutes(map, place);
+    if (known === undefined) await this.#ensureRoutes(map, place);
     await this.#peers.set(
       map.nodes.filter(({ name }) => name !== this.#options.node),
       [map.prefix, map.virtualPrefix],
     );
-    this.#adopt(own.publicKey, sinceMs);
     const isNew = this.#applied !== map;
     this.#applied = map;
     // From here on this node gives no connection to what has left.
@@ -347,7 +342,7 @@ export class Mesh {
     if (isNew) this.#tellLate(performance.now() - sinceMs);
     this.#isPlaced = true;
     this.#placed.resolve();
-    this.#solved('map');
+    this.#solved();
     if (isNew) this.#options.onApplied();
   }
 
@@ -366,34 +361,23 @@ export class Mesh {
   async #lookAround(): Promise<void> {
     const before = JSON.stringify(this.#endpoint);
     await this.endpoint();
+    if (this.#endpoint !== undefined && this.#map === undefined) this.#solved();
     if (JSON.stringify(this.#endpoint) !== before) this.#options.onChange();
-    const [map, owner] = [this.#map, this.#owner];
-    const subnet = map?.nodes.find(({ name }) => name === this.#options.node)?.subnet;
-    try {
-      if (map !== undefined && owner !== undefined && subnet !== undefined)
-        await this.#ensurePlace(map, subnet, owner);
-      if (this.#endpoint !== undefined) this.#solved('look');
-    } finally {
-      // Rules are set right without the engine, too, where the place is known.
-      if (this.#place !== undefined && this.#place.subnet === subnet) this.#rounds.ask('map');
-    }
   }
 
-  /** The others have the same map now, or in a moment; the next key is for those that are known here already. */
-  #adopt(announced: string, sinceMs: number): void {
+  /** The others have the same map now, or in a moment. */
+  #adopt(announced: string): void {
     const { device } = this.#options;
     if (announced !== device.publicKeys.next || this.#adopting !== undefined) return;
-    const adopt = (): void => {
+    this.#adopting = setTimeout(() => {
       this.#adopting = undefined;
       device.adoptKey();
-      this.#peers.renew().catch((error: unknown) => this.#failed('map', error));
+      this.#peers.renew().catch((error: unknown) => this.#failed(error));
       this.#options.log.info('the key of this node in the mesh was renewed');
-    };
-    const waitMs = Math.max(0, ADOPT_MS - (performance.now() - sinceMs));
-    this.#adopting = setTimeout(adopt, waitMs).unref();
+    }, ADOPT_MS).unref();
   }
 
-  async #ensurePlace(map: MeshMap, subnet: string, owner: Ownership): Promise<void> {
+  async #ensurePlace(map: MeshMap, subnet: string, owner: Ownership): Promise<Place> {
     const { engine, device, dataDir } = this.#options;
     const network = parseCidr(subnet);
     const virtual = parseCidr(map.virtualPrefix);
@@ -416,9 +400,8 @@ export class Mesh {
     this.#listening = true;
     const resolvConf = join(dataDir, 'resolv.conf');
     await ensureResolvConf(resolvConf, resolver);
-    await letThrough(...throughDevice(device));
     this.#place = { name, resolvConf, subnet, gateway, resolver };
-    this.#routesDue = true;
+    await letThrough(...throughDevice(device));
     const prefixes = [map.prefix, map.virtualPrefix];
     await joinEarlier(engine, owner, { name, gateway, prefixes, onJoined: this.#options.onJoined }).catch(
       (error: unknown) =>
@@ -426,12 +409,12 @@ export class Mesh {
           reason: messageOf(error),
         }),
     );
+    return this.#place;
   }
 
   /** Towards the mesh as the gateway, which every node has a route back to. */
   async #ensureRoutes(map: MeshMap, { gateway }: Place): Promise<void> {
     const { device } = this.#options;
-    this.#routesDue = false;
     for (const prefix of [map.prefix, map.virtualPrefix])
       await run('ip', ['route', 'replace', prefix, 'dev', device.name, 'src', gateway]).catch(async () => {
         // The gateway's address is not there before the first container of some engines.
