@@ -10,7 +10,7 @@ import { admitsAll, NODE_FILTERS, OCCUPANCY_FILTERS, PLACE_FILTERS } from './fil
 import { withinQuota } from './filters/quota.ts';
 import { LabelIndex } from './label-index.ts';
 import { type ClusterNode, isEnrolled, NodeLedger, type NodeState } from './node-state.ts';
-import { Occupancy } from './occupancy.ts';
+import { holds, Occupancy, slotsIn } from './occupancy.ts';
 import { INDEX_LIMITS, type IndexedCluster, type IndexLimits, PlacementIndex } from './placement-index.ts';
 import type { PlacementRequest } from './request.ts';
 import { compareScores, type Score, scoreOf } from './score.ts';
@@ -163,14 +163,11 @@ export class ClusterState implements ClusterFacts, IndexedCluster {
       );
 
     // Spread comes first: a node without the deployment is better than any node with it, so those are searched before.
-    const counts = this.occupancy.countsOf(request.deployment);
-    const fresh = this.index.searchShared(
-      request,
-      (slot) => counts?.has(slot) !== true && this.takes(slot, request),
-    );
-    if (fresh >= 0 || counts === undefined) return this.scored(fresh, request);
-    this.index.charge(request, counts.size);
-    return this.bestOf(counts.keys(), request);
+    const held = this.occupancy.heldBy(request.deployment);
+    const fresh = this.index.searchShared(request, (slot) => !holds(held, slot) && this.takes(slot, request));
+    if (fresh >= 0 || held === undefined) return this.scored(fresh, request);
+    this.index.charge(request, typeof held === 'number' ? 1 : held.size);
+    return this.bestOf(slotsIn(held), request);
   }
 
   get hasNodes(): boolean {

@@ -1,7 +1,7 @@
-/** Per node slot, how many. */
-type Counts = Map<number, number>;
-/** A slot: where the one instance is of a deployment that has one, as most have. A map of it would take 400 bytes. */
-type Held = Counts | number;
+import { SlotCounts } from './slot-counts.ts';
+
+/** A slot: where the one instance is of a deployment that has one, as most have. Counts of it would take 500 bytes. */
+export type Held = SlotCounts | number;
 
 /** Which deployments are where, and whom they refuse to share a node with. */
 export class Occupancy {
@@ -32,25 +32,35 @@ export class Occupancy {
     return countIn(this.deployments.get(deployment), slot);
   }
 
-  countsOf(deployment: string): ReadonlyMap<number, number> | undefined {
-    const held = this.deployments.get(deployment);
-    return typeof held === 'number' ? new Map([[held, 1]]) : held;
+  /** Where instances of the deployment are; undefined: nowhere. */
+  heldBy(deployment: string): Held | undefined {
+    return this.deployments.get(deployment);
   }
 
   isRefused(slot: number, deployment: string): boolean {
     const refusers = this.refusals.get(deployment);
     if (refusers === undefined) return false;
-    for (const held of refusers.values()) if (countIn(held, slot) > 0) return true;
+    for (const held of refusers.values()) if (holds(held, slot)) return true;
     return false;
   }
 
   refusers(slot: number, deployment: string): readonly string[] {
     const refusers = this.refusals.get(deployment) ?? new Map<string, Held>();
     return [...refusers]
-      .filter(([, held]) => countIn(held, slot) > 0)
+      .filter(([, held]) => holds(held, slot))
       .map(([name]) => name)
       .sort();
   }
+}
+
+export function holds(held: Held | undefined, slot: number): boolean {
+  if (typeof held === 'number') return held === slot;
+  return held?.has(slot) === true;
+}
+
+/** Slots that hold any, in no order. */
+export function slotsIn(held: Held): Iterable<number> {
+  return typeof held === 'number' ? [held] : held.slots();
 }
 
 function countIn(held: Held | undefined, slot: number): number {
@@ -60,24 +70,21 @@ function countIn(held: Held | undefined, slot: number): number {
 
 function raise(all: Map<string, Held>, name: string, slot: number): void {
   const held = all.get(name);
-  if (held === undefined) {
-    all.set(name, slot);
-    return;
-  }
-  const counts: Counts = typeof held === 'number' ? new Map([[held, 1]]) : held;
-  if (counts !== held) all.set(name, counts);
-  counts.set(slot, (counts.get(slot) ?? 0) + 1);
+  if (held === undefined) all.set(name, slot);
+  else if (typeof held === 'number') {
+    const counts = new SlotCounts();
+    counts.raise(held);
+    counts.raise(slot);
+    all.set(name, counts);
+  } else held.raise(slot);
 }
 
 function lower(all: Map<string, Held>, name: string, slot: number): void {
   const held = all.get(name);
-  const count = countIn(held, slot);
-  if (count === 0) return;
-  if (held === undefined || typeof held === 'number') {
-    all.delete(name);
-    return;
+  if (held === undefined || !holds(held, slot)) return;
+  if (typeof held !== 'number') {
+    held.lower(slot);
+    if (held.size > 0) return;
   }
-  if (count > 1) held.set(slot, count - 1);
-  else held.delete(slot);
-  if (held.size === 0) all.delete(name);
+  all.delete(name);
 }

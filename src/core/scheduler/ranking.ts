@@ -4,8 +4,7 @@ import { share } from './score.ts';
 const NONE = -1;
 
 // One row of eight numbers per slot, which is one cache line: a step down the tree touches one line per node and not eight.
-const LEFT = 0;
-const RIGHT = 1;
+// The first two of them are four whole numbers.
 const SAME = 2;
 const UTILISATION = 3;
 const FREE_CPU = 4;
@@ -13,6 +12,11 @@ const FREE_MEMORY = 5;
 const MOST_CPU = 6;
 const MOST_MEMORY = 7;
 const WIDTH = 8;
+const LEFT = 0;
+const RIGHT = 1;
+const PARENT = 2;
+const PRIORITY = 3;
+const LINKS_WIDTH = 16;
 
 /** Whom a ranking holds, and how many instances of its deployment each one has (0 throughout for a shared ranking). */
 export interface RankingScope {
@@ -43,6 +47,8 @@ export class Ranking {
   /** Which treap a slot is in, NONE when in neither. */
   private tree = new Int8Array(0);
   private rows = new Float64Array(0);
+  /** The same memory. */
+  private links = new Int32Array(0);
   private revision = new Float64Array(0);
   private admitted = new Uint8Array(0);
   private readonly names: string[] = [];
@@ -50,9 +56,9 @@ export class Ranking {
   private splitRight = NONE;
   private neededCpu = 0;
   private neededMemory = 0;
-  private bound = NONE;
-  private after: Rank | undefined;
   private accept: (slot: number) => boolean = () => true;
+  /** Nodes that a search comes back to. */
+  private readonly pending: number[] = [];
   /** Fitting nodes that the last search's `accept` turned down: work that a ranking of its own would save. */
   passedOver = 0;
 
@@ -84,57 +90,59 @@ export class Ranking {
     ) {
       return;
     }
-    this.take(slot);
-    this.set(slot, SAME, same);
-    this.set(slot, UTILISATION, utilisation);
-    this.set(slot, FREE_CPU, freeCpu);
-    this.set(slot, FREE_MEMORY, freeMemory);
+    const was = this.tree[slot];
+    const row = slot * WIDTH;
+    const { rows } = this;
+    const [hadCpu = 0, hadMemory = 0] = [rows[row + FREE_CPU], rows[row + FREE_MEMORY]];
+    rows[row + SAME] = same;
+    rows[row + UTILISATION] = utilisation;
+    rows[row + FREE_CPU] = freeCpu;
+    rows[row + FREE_MEMORY] = freeMemory;
     this.names[slot] = ledger.name;
-    this.set(slot, LEFT, NONE);
-    this.set(slot, RIGHT, NONE);
-    this.pull(slot);
+    if (was === tree && this.isInOrder(slot)) {
+      this.settle(slot);
+      return;
+    }
+    if (was === 0 || was === 1) this.remove(was, slot, hadCpu, hadMemory);
     this.tree[slot] = tree;
-    this.roots[tree] = this.insert(this.roots[tree], slot);
+    this.insert(tree, slot);
   }
 
   /** The best slot with enough free capacity that `accept` takes, or -1; with `after`, of those behind that rank. */
   best(cpuMicros: number, memoryBytes: number, accept: (slot: number) => boolean, after?: Rank): number {
-    this.after = after;
     this.neededCpu = cpuMicros;
     this.neededMemory = memoryBytes;
     this.accept = accept;
     this.passedOver = 0;
-    this.bound = NONE;
-    this.bound = this.search(this.roots[0]);
-    const other = this.search(this.roots[1]);
-    return other === NONE ? this.bound : other;
+    const found = this.search(this.roots[0], NONE, after);
+    const other = this.search(this.roots[1], found, after);
+    return other === NONE ? found : other;
   }
 
-  /** In order, without a call for what cannot serve: most of a search is passing over nodes that are full or have the deployment. */
-  private search(from: number): number {
-    const { rows, after, bound } = this;
-    let at = from;
-    while (at !== NONE && this.mayServe(at)) {
-      const row = at * WIDTH;
-      const right = rows[row + RIGHT] ?? NONE;
-      if (after === undefined || this.isBehind(at, after)) {
-        const left = rows[row + LEFT] ?? NONE;
-        if (left !== NONE && this.mayServe(left)) {
-          const earlier = this.search(left);
-          if (earlier !== NONE) return earlier;
-        }
-        if (bound !== NONE && this.before(bound, at)) return NONE;
-        if (
-          (rows[row + FREE_CPU] ?? 0) >= this.neededCpu &&
-          (rows[row + FREE_MEMORY] ?? 0) >= this.neededMemory
-        ) {
-          if (this.accept(at)) return at;
-          this.passedOver++;
-        }
+  /**
+   * In order, and no further than `bound`. Most of a search is passing over nodes that are full or have the deployment, so it is one loop
+   * without calls of itself.
+   */
+  private search(root: number, bound: number, after: Rank | undefined): number {
+    const { rows, links, pending, neededCpu, neededMemory } = this;
+    let depth = 0;
+    let at = root;
+    while (true) {
+      while (at !== NONE && this.mayServe(at)) {
+        const isCandidate = after === undefined || this.isBehind(at, after);
+        if (isCandidate) pending[depth++] = at;
+        at = links[at * LINKS_WIDTH + (isCandidate ? LEFT : RIGHT)] ?? NONE;
       }
-      at = right;
+      if (depth === 0) return NONE;
+      at = pending[--depth] ?? NONE;
+      if (bound !== NONE && this.before(bound, at)) return NONE;
+      const row = at * WIDTH;
+      if ((rows[row + FREE_CPU] ?? 0) >= neededCpu && (rows[row + FREE_MEMORY] ?? 0) >= neededMemory) {
+        if (this.accept(at)) return at;
+        this.passedOver++;
+      }
+      at = links[at * LINKS_WIDTH + RIGHT] ?? NONE;
     }
-    return NONE;
   }
 
   /** Some node of the subtree has enough cpu, and some has enough memory. */
@@ -169,7 +177,8 @@ export class Ranking {
 
   private take(slot: number): void {
     const tree = this.tree[slot];
-    if (tree === 0 || tree === 1) this.roots[tree] = this.remove(this.roots[tree], slot);
+    if (tree === 0 || tree === 1)
+      this.remove(tree, slot, this.get(slot, FREE_CPU), this.get(slot, FREE_MEMORY));
     this.tree[slot] = NONE;
   }
 
@@ -182,20 +191,53 @@ export class Ranking {
     return (this.names[a] ?? '') < (this.names[b] ?? '');
   }
 
-  private insert(at: number, slot: number): number {
-    if (at === NONE) return slot;
-    if (priority(slot) > priority(at)) {
-      this.split(at, slot);
-      this.set(slot, LEFT, this.splitLeft);
-      this.set(slot, RIGHT, this.splitRight);
-      this.pull(slot);
-      return slot;
+  /** Whether the slot's new rank still lies between its neighbours': what is placed on a node moves it a little, mostly not past another. */
+  private isInOrder(slot: number): boolean {
+    const previous = this.neighbour(slot, LEFT, RIGHT);
+    if (previous !== NONE && !this.before(previous, slot)) return false;
+    const next = this.neighbour(slot, RIGHT, LEFT);
+    return next === NONE || this.before(slot, next);
+  }
+
+  private neighbour(slot: number, side: number, other: number): number {
+    let below = this.link(slot, side);
+    if (below !== NONE) {
+      for (let next = this.link(below, other); next !== NONE; next = this.link(below, other)) below = next;
+      return below;
     }
-    if (this.before(slot, at)) this.set(at, LEFT, this.insert(this.get(at, LEFT), slot));
-    else this.set(at, RIGHT, this.insert(this.get(at, RIGHT), slot));
-    this.set(at, MOST_CPU, Math.max(this.get(at, MOST_CPU), this.get(slot, FREE_CPU)));
-    this.set(at, MOST_MEMORY, Math.max(this.get(at, MOST_MEMORY), this.get(slot, FREE_MEMORY)));
-    return at;
+    let from = slot;
+    let above = this.link(slot, PARENT);
+    while (above !== NONE && this.link(above, side) === from) {
+      from = above;
+      above = this.link(above, PARENT);
+    }
+    return above;
+  }
+
+  private insert(tree: 0 | 1, slot: number): void {
+    const priority = this.link(slot, PRIORITY);
+    let parent = NONE;
+    let side = LEFT;
+    let at = this.roots[tree];
+    while (at !== NONE && this.link(at, PRIORITY) > priority) {
+      parent = at;
+      side = this.before(slot, at) ? LEFT : RIGHT;
+      at = this.link(at, side);
+    }
+    this.split(at, slot);
+    this.hang(slot, LEFT, this.splitLeft);
+    this.hang(slot, RIGHT, this.splitRight);
+    this.pull(slot);
+    this.replace(tree, parent, side, slot);
+    const { rows } = this;
+    const [cpu = 0, memory = 0] = [rows[slot * WIDTH + FREE_CPU], rows[slot * WIDTH + FREE_MEMORY]];
+    for (; parent !== NONE; parent = this.link(parent, PARENT)) {
+      const row = parent * WIDTH;
+      const [mostCpu = 0, mostMemory = 0] = [rows[row + MOST_CPU], rows[row + MOST_MEMORY]];
+      if (cpu <= mostCpu && memory <= mostMemory) return;
+      rows[row + MOST_CPU] = Math.max(cpu, mostCpu);
+      rows[row + MOST_MEMORY] = Math.max(memory, mostMemory);
+    }
   }
 
   private split(at: number, slot: number): void {
@@ -203,59 +245,83 @@ export class Ranking {
       this.splitLeft = NONE;
       this.splitRight = NONE;
     } else if (this.before(slot, at)) {
-      this.split(this.get(at, LEFT), slot);
-      this.set(at, LEFT, this.splitRight);
+      this.split(this.link(at, LEFT), slot);
+      this.hang(at, LEFT, this.splitRight);
       this.pull(at);
       this.splitRight = at;
     } else {
-      this.split(this.get(at, RIGHT), slot);
-      this.set(at, RIGHT, this.splitLeft);
+      this.split(this.link(at, RIGHT), slot);
+      this.hang(at, RIGHT, this.splitLeft);
       this.pull(at);
       this.splitLeft = at;
     }
   }
 
-  private remove(at: number, slot: number): number {
-    if (at === slot) return this.merge(this.get(at, LEFT), this.get(at, RIGHT));
-    if (at === NONE) throw new Error(`slot ${slot} is not where its rank says`);
-    if (this.before(slot, at)) this.set(at, LEFT, this.remove(this.get(at, LEFT), slot));
-    else this.set(at, RIGHT, this.remove(this.get(at, RIGHT), slot));
+  /** `cpu` and `memory` are what the slot had free while it was in the tree. */
+  private remove(tree: 0 | 1, slot: number, cpu: number, memory: number): void {
+    const parent = this.link(slot, PARENT);
+    const side = parent !== NONE && this.link(parent, LEFT) === slot ? LEFT : RIGHT;
+    this.replace(tree, parent, side, this.merge(this.link(slot, LEFT), this.link(slot, RIGHT)));
     // Best fit changes full nodes, which are seldom the freest below any other: most of the path keeps what it knows.
-    const wasFreest =
-      this.get(slot, FREE_CPU) === this.get(at, MOST_CPU) ||
-      this.get(slot, FREE_MEMORY) === this.get(at, MOST_MEMORY);
-    if (wasFreest) this.pull(at);
-    return at;
+    if (parent === NONE) return;
+    const wasFreest = cpu >= this.get(parent, MOST_CPU) || memory >= this.get(parent, MOST_MEMORY);
+    if (wasFreest) this.settle(parent);
   }
 
   private merge(a: number, b: number): number {
     if (a === NONE) return b;
     if (b === NONE) return a;
-    if (priority(a) > priority(b)) {
-      this.set(a, RIGHT, this.merge(this.get(a, RIGHT), b));
+    if (this.link(a, PRIORITY) > this.link(b, PRIORITY)) {
+      this.hang(a, RIGHT, this.merge(this.link(a, RIGHT), b));
       this.pull(a);
       return a;
     }
-    this.set(b, LEFT, this.merge(a, this.get(b, LEFT)));
+    this.hang(b, LEFT, this.merge(a, this.link(b, LEFT)));
     this.pull(b);
     return b;
   }
 
-  private pull(at: number): void {
-    let cpu = this.get(at, FREE_CPU);
-    let memory = this.get(at, FREE_MEMORY);
-    const left = this.get(at, LEFT);
+  /** Puts a subtree where another one was: below `parent`, or at the top. */
+  private replace(tree: 0 | 1, parent: number, side: number, child: number): void {
+    if (parent !== NONE) {
+      this.hang(parent, side, child);
+      return;
+    }
+    this.roots[tree] = child;
+    if (child !== NONE) this.links[child * LINKS_WIDTH + PARENT] = NONE;
+  }
+
+  private hang(parent: number, side: number, child: number): void {
+    this.links[parent * LINKS_WIDTH + side] = child;
+    if (child !== NONE) this.links[child * LINKS_WIDTH + PARENT] = parent;
+  }
+
+  /** Tells those above, as far up as it makes a difference. */
+  private settle(from: number): void {
+    let at = from;
+    while (at !== NONE && this.pull(at)) at = this.link(at, PARENT);
+  }
+
+  /** Whether that changed anything. */
+  private pull(at: number): boolean {
+    const { rows } = this;
+    const row = at * WIDTH;
+    let cpu = rows[row + FREE_CPU] ?? 0;
+    let memory = rows[row + FREE_MEMORY] ?? 0;
+    const left = this.link(at, LEFT);
     if (left !== NONE) {
       cpu = Math.max(cpu, this.get(left, MOST_CPU));
       memory = Math.max(memory, this.get(left, MOST_MEMORY));
     }
-    const right = this.get(at, RIGHT);
+    const right = this.link(at, RIGHT);
     if (right !== NONE) {
       cpu = Math.max(cpu, this.get(right, MOST_CPU));
       memory = Math.max(memory, this.get(right, MOST_MEMORY));
     }
-    this.set(at, MOST_CPU, cpu);
-    this.set(at, MOST_MEMORY, memory);
+    const isSame = rows[row + MOST_CPU] === cpu && rows[row + MOST_MEMORY] === memory;
+    rows[row + MOST_CPU] = cpu;
+    rows[row + MOST_MEMORY] = memory;
+    return !isSame;
   }
 
   /** Slots in a tree are always within the array; the fallback only satisfies the type. */
@@ -263,25 +329,28 @@ export class Ranking {
     return this.rows[at * WIDTH + column] ?? 0;
   }
 
-  private set(at: number, column: number, value: number): void {
-    this.rows[at * WIDTH + column] = value;
+  private link(at: number, column: number): number {
+    return this.links[at * LINKS_WIDTH + column] ?? NONE;
   }
 
   private reserve(slot: number): void {
     if (slot < this.tree.length) return;
     const size = Math.max(64, 2 ** Math.ceil(Math.log2(slot + 1)));
+    const begun = this.tree.length;
     this.tree = grown(new Int8Array(size).fill(NONE), this.tree);
     this.rows = grown(new Float64Array(size * WIDTH), this.rows);
+    this.links = new Int32Array(this.rows.buffer);
+    for (let at = begun; at < size; at++) this.links[at * LINKS_WIDTH + PRIORITY] = scrambled(at);
     this.revision = grown(new Float64Array(size), this.revision);
     this.admitted = grown(new Uint8Array(size), this.admitted);
   }
 }
 
-/** A fixed scramble of the slot number: balances like a random priority, and core has no randomness. */
-function priority(slot: number): number {
+/** The priority in the treap, a fixed scramble of the slot number: balances like a random priority, and core has no randomness. */
+function scrambled(slot: number): number {
   let mixed = Math.imul(slot + 1, 0x9e3779b1);
   mixed = Math.imul(mixed ^ (mixed >>> 15), 0x85ebca6b);
-  return (mixed ^ (mixed >>> 13)) >>> 0;
+  return mixed ^ (mixed >>> 13);
 }
 
 function grown<A extends { set(from: A): void }>(to: A, from: A): A {
