@@ -156,16 +156,15 @@ export class ClusterState implements ClusterFacts, IndexedCluster {
     if (few) return this.bestOf(few, request);
     const { cpuMicros, memoryBytes } = request.amounts;
     const own = this.index.ownRanking(request);
-    if (own)
-      return this.scored(
-        own.best(cpuMicros, memoryBytes, (slot) => this.takes(slot, request)),
-        request,
-      );
+    if (own) {
+      const found = own.best(cpuMicros, memoryBytes, (slot) => this.takes(slot, request));
+      return this.scored(found, this.occupancy.count(found, request.deployment));
+    }
 
     // Spread comes first: a node without the deployment is better than any node with it, so those are searched before.
     const held = this.occupancy.heldBy(request.deployment);
     const fresh = this.index.searchShared(request, (slot) => !holds(held, slot) && this.takes(slot, request));
-    if (fresh >= 0 || held === undefined) return this.scored(fresh, request);
+    if (fresh >= 0 || held === undefined) return this.scored(fresh, 0);
     this.index.charge(request, typeof held === 'number' ? 1 : held.size);
     return this.bestOf(slotsIn(held), request);
   }
@@ -250,10 +249,9 @@ export class ClusterState implements ClusterFacts, IndexedCluster {
     return best;
   }
 
-  private scored(slot: number, request: PlacementRequest): Score | undefined {
+  private scored(slot: number, sameDeployment: number): Score | undefined {
     const ledger = this.slots[slot];
-    if (ledger === undefined || !isEnrolled(ledger)) return undefined;
-    return scoreOf(ledger, this.sameDeployment(ledger, request));
+    return ledger && isEnrolled(ledger) ? scoreOf(ledger, sameDeployment) : undefined;
   }
 
   private describe(ledger: NodeLedger, node: ClusterNode | undefined): void {

@@ -76,11 +76,10 @@ export class PlacementIndex {
   private readonly limits: IndexLimits;
   /** Of the last request only: instances of a deployment come one after another, and a map of all requests costs more. */
   private lastKeys: Keys | undefined;
-  /** Least recently used first, as in `works`. */
   private readonly shared = new Map<string, KeptRanking>();
+  /** Least recently used first. */
   private readonly works = new Map<string, DeploymentWork>();
   private cursor: Cursor | undefined;
-  private newestShared = '';
   private newestWork = '';
   private changes: number[] = [];
   private firstChange = 0;
@@ -103,19 +102,14 @@ export class PlacementIndex {
   private sharedRanking(request: PlacementRequest): Ranking {
     const key = this.keysOf(request).node;
     const known = this.shared.get(key);
-    if (known && key !== this.newestShared) {
-      this.shared.delete(key);
-      this.shared.set(key, known);
-    }
-    this.newestShared = key;
     if (known) return this.upToDate(known);
     const kept = this.keep(request, {
       admitsNode: (ledger) => this.cluster.admitsNode(ledger, request),
       admitsOccupancy: () => true,
       sameDeployment: () => 0,
     });
+    if (this.shared.size >= this.limits.sharedRankings) evictLeastUsed(this.shared);
     this.shared.set(key, kept);
-    evictOldest(this.shared, this.limits.sharedRankings);
     return kept.ranking;
   }
 
@@ -217,6 +211,18 @@ export class PlacementIndex {
     this.lastKeys = { request, node, deployment: deploymentRequirementKey(request, node) };
     return this.lastKeys;
   }
+}
+
+/** A use brings a ranking up to date, so the one that has seen the fewest changes was used least recently, or with others at the last change. */
+function evictLeastUsed(kept: Map<string, KeptRanking>): void {
+  let oldest: string | undefined;
+  let seen = Number.POSITIVE_INFINITY;
+  for (const [key, ranking] of kept) {
+    if (ranking.seen >= seen) continue;
+    oldest = key;
+    seen = ranking.seen;
+  }
+  if (oldest !== undefined) kept.delete(oldest);
 }
 
 function evictOldest(kept: Map<string, unknown>, limit: number): void {
