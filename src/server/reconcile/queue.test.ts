@@ -113,7 +113,7 @@ describe('keyed queue', () => {
     expect(begun).toEqual(['heavy-1', 'heavy-2', 'light', 'heavy-3', 'heavy-4']);
   });
 
-  it('begins a large key for every 64 others, and all of them when no other waits', async () => {
+  it('begins a large key for every 16 others, and all of them when no other waits', async () => {
     const begun: string[] = [];
     const { queue: q } = queue(async (key) => void begun.push(key), {
       isLarge: (key) => {
@@ -130,10 +130,58 @@ describe('keyed queue', () => {
     q.add('t/large-7');
     await q.idle();
     const larges = begun.flatMap((key, at) => (key.startsWith('t/large') ? at : []));
-    expect(larges.slice(0, 3)).toEqual([64, 129, 132]);
-    expect(begun.indexOf('t/torn')).toBe(131);
+    expect(larges.slice(0, 3)).toEqual([16, 33, 50]);
+    expect(begun.indexOf('t/torn')).toBe(137);
     expect(begun).toHaveLength(330);
     expect(new Set(begun).size).toBe(330);
+  });
+
+  it('works on few large keys at once that have become heavy while they waited', async () => {
+    const door = gate();
+    let running = 0;
+    let isHeavy = false;
+    const { queue: q } = queue(
+      async (key) => {
+        if (key === 't/first') return door.wait();
+        running += 1;
+        await door.wait();
+      },
+      { isLarge: (key) => key !== 't/first', isHeavy: (key) => isHeavy && key !== 't/first', concurrency: 1 },
+    );
+    q.add('t/first');
+    for (let n = 0; n < 9; n += 1) q.add(`t/large-${n}`);
+    await turn();
+    isHeavy = true;
+    for (let n = 0; n < 9; n += 1) q.add(`t/large-${n}`);
+    door.open[0]?.();
+    await turn();
+    await turn();
+    expect(running).toBe(1);
+    for (let at = 1; at <= 9; at += 1) {
+      door.open[at]?.();
+      await turn();
+      await turn();
+    }
+    await q.idle();
+    expect(running).toBe(9);
+  });
+
+  it('sorts large keys out for no longer than a turn', async () => {
+    const begun: string[] = [];
+    let sorted = 0;
+    const made = queue(async (key) => void begun.push(key), {
+      isLarge: (key) => {
+        made.time.suspend(8);
+        sorted += 1;
+        return key !== 't/small';
+      },
+    });
+    for (let n = 0; n < 9; n += 1) made.queue.add(`t/large-${n}`);
+    made.queue.add('t/small');
+    await turn();
+    expect([sorted, begun]).toEqual([3, ['t/large-0']]);
+    await made.queue.idle();
+    expect(begun).toHaveLength(10);
   });
 
   it('ends a turn after 20 ms, so that requests come in between', async () => {

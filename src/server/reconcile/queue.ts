@@ -39,8 +39,10 @@ const STARTS_PER_TURN = 64;
 const TURN_MS = 20;
 /** Large ones that are passed over to find another one: the record of each is read. */
 const SORTED_AT_ONCE = 512;
-/** For so many others a large one has its turn: together they take about as long as it does. */
-const OTHERS_PER_LARGE = 64;
+/** For so many others a large one has its turn. */
+const OTHERS_PER_LARGE = 16;
+/** Keys of a tenant that follow one another: what one turn of the event loop plans for a tenant shares a commit. */
+const KEYS_PER_TENANT = 16;
 
 /**
  * De-duplicating work queue of keys that begin with their tenant. A key is held once however often it is added, is never reconciled twice at the
@@ -49,7 +51,7 @@ const OTHERS_PER_LARGE = 64;
  */
 export class KeyedQueue {
   readonly #options: QueueOptions;
-  readonly #waiting = new TenantTurns();
+  readonly #waiting = new TenantTurns(KEYS_PER_TENANT);
   /** Waiting keys that were found to be heavy or large when their turn came, kept apart so that another one is found without a search. */
   readonly #heavy = new TenantTurns();
   readonly #large = new TenantTurns();
@@ -195,7 +197,7 @@ export class KeyedQueue {
         this.#schedule();
         return;
       }
-      const key = this.#next(limit);
+      const key = this.#next(limit, untilMs);
       if (key === undefined) continue;
       started += 1;
       this.#working.add(key);
@@ -204,25 +206,33 @@ export class KeyedQueue {
   }
 
   /** Undefined: one that is heavy was found first, or nothing is left. */
-  #next(limit: number): string | undefined {
+  #next(limit: number, untilMs: number): string | undefined {
     const isLargeDue = this.#othersSinceLarge >= OTHERS_PER_LARGE && this.#large.size > 0;
     for (let sorted = 0; !isLargeDue && sorted < SORTED_AT_ONCE; sorted += 1) {
       const key = this.#waiting.take();
       if (key === undefined) break;
-      if (this.#options.isHeavy?.(key) === true) {
-        this.#heavy.add(key);
-        this.#startHeavy(limit);
-        return undefined;
-      }
-      this.#heavy.delete(key);
+      if (this.#isPutAside(key, limit)) return undefined;
       if (!this.#isLarge(key)) {
         this.#othersSinceLarge += 1;
         return key;
       }
       this.#large.add(key);
+      if (this.#now() > untilMs) break;
     }
     this.#othersSinceLarge = 0;
-    return this.#large.take();
+    const key = this.#large.take();
+    // It may have become so while it waited.
+    return key === undefined || this.#isPutAside(key, limit) ? undefined : key;
+  }
+
+  #isPutAside(key: string, limit: number): boolean {
+    if (this.#options.isHeavy?.(key) === true) {
+      this.#heavy.add(key);
+      this.#startHeavy(limit);
+      return true;
+    }
+    this.#heavy.delete(key);
+    return false;
   }
 
   #isLarge(key: string): boolean {

@@ -37,13 +37,20 @@ class Row {
 }
 
 /**
- * Keys, each once, of which tenants take turns: the next one is the oldest of the tenant whose last turn is the longest ago. A tenant with one key
- * so waits for one of every other tenant, however many those have. Of a tenant without keys nothing is held.
+ * Keys, each once, of which tenants take turns of so many: the next one is the oldest of the tenant whose last turn is the longest ago. A tenant with
+ * one key so waits for one turn of every other tenant, however many those have. Of a tenant without keys nothing is held.
  */
 export class TenantTurns {
+  readonly #most: number;
   readonly #rows = new Map<string, Row>();
+  /** All but the one whose turn it is. */
   readonly #order = new Row();
+  #turn: { readonly tenant: string; left: number } | undefined;
   #size = 0;
+
+  constructor(most = 1) {
+    this.#most = most;
+  }
 
   get size(): number {
     return this.#size;
@@ -59,7 +66,7 @@ export class TenantTurns {
     if (row === undefined) {
       row = new Row();
       this.#rows.set(tenant, row);
-      this.#order.add(tenant);
+      if (this.#turn?.tenant !== tenant) this.#order.add(tenant);
     }
     const before = row.size;
     row.add(key);
@@ -78,19 +85,30 @@ export class TenantTurns {
   }
 
   take(): string | undefined {
-    const tenant = this.#order.take();
-    const row = tenant === undefined ? undefined : this.#rows.get(tenant);
+    const turn = this.#whoseTurn();
+    const row = turn === undefined ? undefined : this.#rows.get(turn.tenant);
     const key = row?.take();
-    if (tenant === undefined || row === undefined || key === undefined) return undefined;
+    if (turn === undefined || row === undefined || key === undefined) return undefined;
     this.#size -= 1;
-    if (row.size > 0) this.#order.add(tenant);
-    else this.#rows.delete(tenant);
+    turn.left -= 1;
+    if (row.size === 0) this.#rows.delete(turn.tenant);
     return key;
+  }
+
+  #whoseTurn(): { readonly tenant: string; left: number } | undefined {
+    const before = this.#turn;
+    if (before !== undefined && before.left > 0 && this.#rows.has(before.tenant)) return before;
+    this.#turn = undefined;
+    if (before !== undefined && this.#rows.has(before.tenant)) this.#order.add(before.tenant);
+    const tenant = this.#order.take();
+    if (tenant !== undefined) this.#turn = { tenant, left: this.#most };
+    return this.#turn;
   }
 
   clear(): void {
     this.#rows.clear();
     this.#order.clear();
+    this.#turn = undefined;
     this.#size = 0;
   }
 }
