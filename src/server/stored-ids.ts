@@ -6,7 +6,7 @@ const HISTORIES = [
   ['audit', 'audit'],
 ] as const;
 const PAGE = 1000;
-/** Ranges asked for at once, so that many tenants on a distant store do not wait for one another. */
+/** Tenants asked for at once, two ranges each, so that many tenants on a distant store do not wait for one another. */
 const TOGETHER = 64;
 
 async function followTenant(tenant: TenantStore, ids: ProcessIds): Promise<void> {

@@ -61,7 +61,7 @@ export async function readFirst(kv: Kv, target: Target, gone: Set<string>): Prom
     ({ revision } = page);
     if ('values' in page) {
       takePack(page, target, loading, take);
-      bytes += page.values.length;
+      bytes += page.bytes ?? page.values.length;
     } else {
       for (const entry of page.entries) {
         take(entry);

@@ -123,6 +123,8 @@ export interface RowPack {
   readonly modRevisions: Float64Array;
   /** All values in UTF-8. */
   readonly values: Uint8Array;
+  /** Of the values alone; absent: there is nothing else among them. */
+  readonly bytes?: number;
   /** Of each row, where its value begins there; absent: one follows another. */
   readonly starts?: Uint32Array;
   /** Of each row, where its value ends there. */

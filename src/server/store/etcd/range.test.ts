@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { encodedRange, rangeEntry } from '../../../../test/support/etcd-range.ts';
 import { entriesOf } from '../../../../test/support/loaded-entries.ts';
-import type { EtcdCluster } from './cluster.ts';
+import type { CallOptions, EtcdCluster } from './cluster.ts';
 import { keySpaceUnder } from './key-space.ts';
 import type { Method } from './messages.ts';
 import { loadPages } from './range.ts';
@@ -18,12 +18,15 @@ interface Asked {
 /** An etcd with these keys, each with as much text; `most`: calls that were under way at a time. */
 function etcdWith(names: readonly string[], text: string) {
   const keys = names.map((name) => `berth/${name}`).sort();
-  const figures = { underWay: 0, most: 0, calls: 0 };
+  const figures = { underWay: 0, most: 0, calls: 0, limits: new Array<number>(), times: new Set<unknown>() };
   const call = async (
     method: Method<unknown>,
     { key, rangeEnd, limit, revision }: Asked,
+    { timeoutMs }: CallOptions,
   ): Promise<unknown> => {
     figures.calls += 1;
+    figures.limits.push(limit);
+    figures.times.add(timeoutMs);
     figures.underWay += 1;
     figures.most = Math.max(figures.most, figures.underWay);
     expect(revision).toBe(figures.calls === 1 ? undefined : REVISION);
@@ -38,7 +41,7 @@ function etcdWith(names: readonly string[], text: string) {
       }),
     );
   };
-  return { cluster: { call } as unknown as EtcdCluster, figures };
+  return { cluster: { call, timeoutMs: 10 } as unknown as EtcdCluster, figures };
 }
 
 const folder = (name: string, records: number): string[] =>
@@ -70,4 +73,13 @@ it.each([
   expect(loaded.toSorted()).toEqual(names.toSorted());
   // The next page is asked for before one is taken in, and never more than there are parts.
   expect(figures.most).toBe(most);
+});
+
+it('asks for eight times as many at most, since what follows may be larger, and leaves pages that share a link more time', async () => {
+  const { cluster, figures } = etcdWith(folder('t/a/x', 5000), 'x');
+  let bytes = 0;
+  for await (const page of loadPages(cluster, keySpaceUnder('berth/'), 'h/')) bytes += page.bytes ?? 0;
+  expect(figures.limits).toEqual([64, 512, 64, 2000, 2000, 2000]);
+  expect([...figures.times]).toEqual([undefined, 40]);
+  expect(bytes).toBe(5000);
 });

@@ -118,6 +118,10 @@ async function readPages(
  * that are read beside one another end at about the same time.
  */
 const LOADED = { entries: 2_000, bytes: 1536 * 1024 } as const;
+/** How much larger a page may be than the one before it: records that follow may be larger than those that were seen. */
+const LARGER_BY = 8;
+/** Four pages share a link: over a slow one each takes as much longer. The first page, which finds a member that answers, has the usual time. */
+const LOAD_TIMEOUTS = 4;
 /** Parts of the range that are read beside one another, so that there is always a page to be taken in: a tenant has three large folders. */
 const READ_TOGETHER = 4;
 
@@ -157,7 +161,10 @@ export async function* loadPages(
         limit,
         ...(revision === undefined ? {} : { revision }),
       },
-      { repeatable: true },
+      {
+        repeatable: true,
+        ...(revision === undefined ? {} : { timeoutMs: cluster.timeoutMs * LOAD_TIMEOUTS }),
+      },
     );
     // Awaited when the pages before it were taken in, if ever.
     asked.catch(() => undefined);
@@ -170,7 +177,7 @@ export async function* loadPages(
     const { bounds, folder } = reading;
     if (more && last !== undefined) {
       const most = Math.floor((LOADED.bytes * rows.ids.length) / (bytes + 1));
-      const limit = Math.max(1, Math.min(LOADED.entries, most));
+      const limit = Math.max(1, Math.min(LOADED.entries, most, rows.ids.length * LARGER_BY));
       const rest = boundsAfter(bounds, last, false);
       const within = folderAtEnd(rows, keys);
       const beyond = within === undefined ? undefined : boundsFrom(bounds, within);
@@ -182,7 +189,7 @@ export async function* loadPages(
       const next = folder === undefined ? undefined : boundsFrom(bounds, folder);
       if (next !== undefined) readings.push(ask(next));
     }
-    yield { ...rows, revision };
+    yield { ...rows, revision, bytes };
   }
 }
 
