@@ -27,7 +27,7 @@ import { inTurns, middleOf, ratioOf, type Turn, type TurnOptions, turnOf } from 
  * who acts on what is stored. Processor time is that of the two programs, without etcd's.
  * Beside each peer Berth begins anew, with an empty store, as the peer does. Whose turn it is not stands still (SIGSTOP), but for programs that hold leases in etcd.
  * At one connection a bare node:http handler that commits as much as a create, to a store of the same kind, is beside each peer: what is left to be had from Node.
- * What each does just after it was started comes first, as "cold"; then all are warmed up alike, and ratios are of what follows.
+ * What Berth, Swarm and Nomad do just after they were started comes first, as "cold"; then all are warmed up alike, and ratios are of what follows.
  *   [BENCH_NOMAD=/path/of/nomad] [BENCH_KUBE_APISERVER=/path/of/kube-apiserver] node bench/creates.ts [seconds per turn]
  */
 const SECONDS = Number(process.argv[2] ?? 2);
@@ -105,6 +105,7 @@ const berth = ({ url, pid }: ServerProcess, replicas: number, compared: readonly
       url: `${url}/api/v1/deployments`,
       headers: { authorization: `Bearer ${BENCH_TOKEN}` },
       pid,
+      isSettled: true,
       compared,
     },
     (name) => ({ name, image, replicas }),

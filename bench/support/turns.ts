@@ -51,14 +51,28 @@ async function alone(
   turn: () => Promise<Turn>,
 ): Promise<Turn> {
   const others = compared.filter((other) => other !== pid);
-  const signal = (name: 'SIGSTOP' | 'SIGCONT'): void => others.forEach((other) => process.kill(other, name));
-  signal('SIGSTOP');
+  const goOn = (): void => others.forEach((other) => signal(other, 'SIGCONT'));
+  const end = (): void => {
+    goOn();
+    process.exit(1);
+  };
+  for (const reason of ['SIGINT', 'SIGTERM'] as const) process.on(reason, end);
   try {
+    others.forEach((other) => signal(other, 'SIGSTOP'));
     // It has stood still itself, and has something to catch up with.
     if (pid !== undefined && others.length > 0) await idle(pid);
     return await turn();
   } finally {
-    signal('SIGCONT');
+    goOn();
+    for (const reason of ['SIGINT', 'SIGTERM'] as const) process.off(reason, end);
+  }
+}
+
+function signal(pid: number, name: 'SIGSTOP' | 'SIGCONT'): void {
+  try {
+    process.kill(pid, name);
+  } catch {
+    // It has ended; the turn that needs it says so.
   }
 }
 

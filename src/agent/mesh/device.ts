@@ -63,8 +63,9 @@ export class MeshDevice {
       throw portFault(error, this.port);
     }
     if (key !== known && this.#key === undefined) this.#keyMs = performance.now();
-    this.#key = key;
-    return publicKeyOf(key);
+    // Another one may have been adopted meanwhile, which the others know this node by.
+    this.#key ??= key;
+    return publicKeyOf(this.#key);
   }
 
   /** By which others are to know this node from now on. */
