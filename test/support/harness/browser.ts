@@ -132,11 +132,13 @@ export async function signIn(page: Page, url: string, token: string): Promise<vo
   await page.locator('#navigation').waitFor({ state: 'attached' });
 }
 
-/** Whether anything of the page is cut off at its right or has to be scrolled to sideways: the content scrolls in an element of its own. */
+/**
+ * Whether anything of the page is cut off at its right or has to be scrolled to sideways: the content scrolls in an element of its own. Looked at when
+ * the page has been drawn: parts that follow its width do so with the next frame.
+ */
 export function isTooWide(page: Page): Promise<boolean> {
-  return page.evaluate<boolean>(
-    "[document.documentElement, document.querySelector('#content')].some((at) => at !== null && at.scrollWidth > at.clientWidth)",
-  );
+  return page.evaluate<boolean>(`new Promise((seen) => requestAnimationFrame(() => requestAnimationFrame(() => seen(
+    [document.documentElement, document.querySelector('#content')].some((at) => at !== null && at.scrollWidth > at.clientWidth)))))`);
 }
 
 /** What the dashboard's own files took, as they came over the network; nothing of it is cached from now on. */
