@@ -9,7 +9,8 @@ import { BENCH_TOKEN, type ServerProcess, startServerProcess } from './support/s
 import { inTurns, middleOf, ratioOf, type Turn, type TurnOptions, turnOf } from './support/turns.ts';
 
 /**
- * Durable creates and reads over HTTP, against the same machine without us, in short turns that alternate: ratios of neighbours. The same
+ * Durable creates and reads over HTTP, against the same machine without us, in short turns that alternate: ratios of neighbours. On the embedded store
+ * whose turn it is not stands still, and what was written is on the disk before a turn begins: what a bare handler has written in a second takes the disk another. The same
  * over TLS, of a control plane of its own on the embedded store; `bench/tls.ts` says how much of that is Node's. Creates stand beside the
  * least that one is, too (`support/judging-server.ts`). Then what a lone create costs, cold and warm, beside one of many at once.
  *   node bench/api.ts [seconds per turn] [etcd]
@@ -70,12 +71,13 @@ function deployment(name: string, image: string): object {
   return { kind: 'Deployment', name, image, replicas: 1, secrets: [], secretsVersion: 0 };
 }
 
-function reads({ url, pid }: Served, connections: number): Promise<Turn> {
+function reads({ url, pid }: Served, connections: number, compared: readonly number[] = []): Promise<Turn> {
   return turnOf({
     url: `${url}/api/v1/deployments/first`,
     pid,
     duration: secondsAt(connections),
     connections,
+    compared,
     headers: { authorization: `Bearer ${BENCH_TOKEN}` },
   });
 }
@@ -155,12 +157,12 @@ async function bareReader(view: object): Promise<Served & { stop(): Promise<void
 const comparedAt = (connections: number, [bare, own, tls]: Sides): readonly Served[] =>
   tls === undefined || connections > MOST_WITH_TLS ? [bare, own] : [bare, own, tls];
 
-async function compareReads(label: string, sides: Sides): Promise<void> {
-  for (const side of comparedAt(JUDGED, sides)) await reads(side, JUDGED);
+async function compareReads(label: string, sides: Sides, compared?: readonly number[]): Promise<void> {
+  for (const side of comparedAt(JUDGED, sides)) await reads(side, JUDGED, compared);
   for (const connections of CONNECTIONS) {
     const [bare = [], own = [], tls] = await inTurns(
       roundsAt(connections),
-      comparedAt(connections, sides).map((side) => () => reads(side, connections)),
+      comparedAt(connections, sides).map((side) => () => reads(side, connections, compared)),
     );
     print(`${label} read`, connections, own, bare, tls);
   }
@@ -175,20 +177,26 @@ async function embedded(image: string, tlsArgs: readonly string[]): Promise<void
   try {
     const sides: Sides = [served(commit), server, overTls];
     const least = served(judging);
+    const compared = [server, overTls, commit, judging, reader].map(({ pid }) => pid);
     for (const side of [...comparedAt(JUDGED, sides), least])
-      await creates(side, image, { connections: JUDGED, duration: SECONDS * 2 });
+      await creates(side, image, { connections: JUDGED, duration: SECONDS * 2, compared });
     for (const connections of CONNECTIONS) {
       const [judged = [], base = [], own = [], tls] = await inTurns(
         roundsAt(connections),
         [least, ...comparedAt(connections, sides)].map(
           (side) => () =>
-            creates(side, image, { connections, duration: secondsAt(connections) }, tenantOf(connections)),
+            creates(
+              side,
+              image,
+              { connections, duration: secondsAt(connections), compared },
+              tenantOf(connections),
+            ),
         ),
       );
       print('embedded create', connections, own, base, tls);
       print('the least that a create is', connections, judged, base);
     }
-    await compareReads('embedded', [reader, server, overTls]);
+    await compareReads('embedded', [reader, server, overTls], compared);
   } finally {
     for (const { stop } of [server, overTls, commit, judging, reader]) await stop();
   }

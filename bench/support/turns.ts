@@ -1,5 +1,7 @@
 import autocannon, { type Options } from 'autocannon';
+import { execFile } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { cpuSeconds } from './process-cost.ts';
 
 /**
@@ -59,6 +61,8 @@ async function alone(
   for (const reason of ['SIGINT', 'SIGTERM'] as const) process.on(reason, end);
   try {
     others.forEach((other) => signal(other, 'SIGSTOP'));
+    // What the one before has written is on its way to the disk, and would be in the way of a sync of this one.
+    if (others.length > 0) await promisify(execFile)('sync');
     // It has stood still itself, and has something to catch up with.
     if (pid !== undefined && others.length > 0) await idle(pid);
     return await turn();
