@@ -209,6 +209,8 @@ async function besideKubeApiserver(program: string): Promise<void> {
       url: `${kube.url}${KUBE_DEPLOYMENTS}`,
       headers: { authorization: `Bearer ${KUBE_TOKEN}` },
       pid: kube.pid,
+      isSettled: true,
+      compared: [],
     },
     (name) => kubeDeployment(name, image),
   );

@@ -24,7 +24,7 @@ export interface TurnOptions extends Options {
   readonly pid?: number;
   /** Wait until the system is idle again, so that work it put off is counted. */
   readonly isSettled?: boolean;
-  /** Of all the systems that are compared: those whose turn it is not stand still. */
+  /** Of the systems that are compared: those whose turn it is not stand still, and the disk has what they have written. Absent: neither. */
   readonly compared?: readonly number[];
 }
 
@@ -62,7 +62,7 @@ async function alone(
   try {
     others.forEach((other) => signal(other, 'SIGSTOP'));
     // What the one before has written is on its way to the disk, and would be in the way of a sync of this one.
-    if (others.length > 0) await promisify(execFile)('sync');
+    await promisify(execFile)('sync');
     // It has stood still itself, and has something to catch up with.
     if (pid !== undefined && others.length > 0) await idle(pid);
     return await turn();
@@ -84,8 +84,8 @@ function signal(pid: number, name: 'SIGSTOP' | 'SIGCONT'): void {
  * One turn of one system. Of a turn with a duration, what counts begins when every connection has had an answer: a short one would be all
  * handshakes with TLS. A refusal is no request that was served, and is answered sooner.
  */
-export const turnOf = ({ compared = [], ...options }: TurnOptions): Promise<Turn> =>
-  alone(compared, options.pid, () => measured(options));
+export const turnOf = ({ compared, ...options }: TurnOptions): Promise<Turn> =>
+  compared === undefined ? measured(options) : alone(compared, options.pid, () => measured(options));
 
 async function measured({
   pid,
