@@ -65,7 +65,10 @@ async function alone(
     await promisify(execFile)('sync');
     // It has stood still itself, and has something to catch up with.
     if (pid !== undefined && others.length > 0) await idle(pid);
-    return await turn();
+    const seen = await turn();
+    // What is under way when it is stopped would look to it as if its disk did not answer.
+    if (pid !== undefined) await idle(pid);
+    return seen;
   } finally {
     goOn();
     for (const reason of ['SIGINT', 'SIGTERM'] as const) process.off(reason, end);
