@@ -17,7 +17,7 @@ interface SampleClock {
   pause(ms: number): Promise<void>;
 }
 
-/** Each sample, by its number, when its time has come. A late one is taken all the same, until all of them are: then only the last one is. */
+/** Each sample, by its number, when its time has come. A late one is taken all the same, until twice the time has passed: then only the last one is. */
 export async function* dueSamples(forMs: number, clock: SampleClock): AsyncGenerator<number, void> {
   const times = sampleTimes(forMs);
   const beganMs = clock.nowMs();
