@@ -12,7 +12,7 @@ import { inTurns, middleOf, ratioOf, type Turn, type TurnOptions, turnOf } from 
  * Durable creates and reads over HTTP, against the same machine without us, in short turns that alternate: ratios of neighbours. On the embedded store
  * whose turn it is not stands still, and what was written is on the disk before a turn begins: what a bare handler has written in a second takes the disk another. The same
  * over TLS, of a control plane of its own on the embedded store; `bench/tls.ts` says how much of that is Node's. Creates stand beside the
- * least that one is, too (`support/judging-server.ts`). Then what a lone create costs, cold and warm, beside one of many at once.
+ * least that one is, too (`support/judging-server.ts`). Everybody is warm before the first turn. Then what a lone create costs, cold and warm, beside one of many at once.
  *   node bench/api.ts [seconds per turn] [etcd]
  */
 const SECONDS = Number(process.argv[2] ?? 1);
@@ -22,6 +22,8 @@ const CONNECTIONS = [1, 16, 64, 256];
 const JUDGED = 64;
 const roundsAt = (connections: number): number => (connections === JUDGED ? 5 : 3);
 const secondsAt = (connections: number): number => (connections === JUDGED ? SECONDS : SECONDS * 0.6);
+/** V8 still compiles parts of a control plane after 10,000 creates; a bare handler is warm after a thousand. */
+const WARM_CREATES = Math.ceil(20_000 * Math.min(SECONDS, 1));
 /** Beyond it, most of a turn would be handshakes. */
 const MOST_WITH_TLS = 64;
 const LONE_CREATES = Math.ceil(500 * Math.min(SECONDS, 1));
@@ -179,7 +181,7 @@ async function embedded(image: string, tlsArgs: readonly string[]): Promise<void
     const least = served(judging);
     const compared = [server, overTls, commit, judging, reader].map(({ pid }) => pid);
     for (const side of [...comparedAt(JUDGED, sides), least])
-      await creates(side, image, { connections: JUDGED, duration: SECONDS * 2, compared });
+      await creates(side, image, { connections: JUDGED, amount: WARM_CREATES, compared });
     for (const connections of CONNECTIONS) {
       const [judged = [], base = [], own = [], tls] = await inTurns(
         roundsAt(connections),
@@ -244,7 +246,7 @@ async function onEtcd(image: string): Promise<void> {
   try {
     const bare = served(commit);
     for (const side of [bare, server])
-      await creates(side, image, { connections: JUDGED, duration: SECONDS * 2 });
+      await creates(side, image, { connections: JUDGED, amount: WARM_CREATES });
     await rawEtcdPuts(endpoint, JUDGED);
     for (const connections of CONNECTIONS) {
       const options = { connections, duration: secondsAt(connections) };

@@ -178,7 +178,7 @@ export const BENCHES: readonly Bench[] = [
     name: 'api',
     args: ['1', 'etcd'],
     quickArgs: ['0.3', 'etcd'],
-    minutes: 6,
+    minutes: 8,
     bars: [
       {
         what: 'durable creates over HTTP, embedded store, 64 connections, of a bare handler that commits six rows as long',
