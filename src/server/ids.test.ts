@@ -23,6 +23,14 @@ describe('ids', () => {
     );
   });
 
+  it('are strictly increasing, thousands in one millisecond, and of one length', () => {
+    const ids = idsAt([1000]);
+    const made = Array.from({ length: 3000 }, () => ids.next('event'));
+    expect(made.toSorted()).toEqual(made);
+    expect(new Set(made).size).toBe(3000);
+    expect(new Set(made.map((id) => id.length))).toEqual(new Set(['evt_'.length + 26]));
+  });
+
   it('end in the name of the cell, those of tokens alone', () => {
     const ids = createIds({ now: () => new Date(1000), monotonicMs: () => 0 }, 'eu1');
     for (const kind of ['token', 'join'] as const)

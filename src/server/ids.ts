@@ -6,6 +6,9 @@ const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 const TIME_CHARACTERS = 10;
 const RANDOM_CHARACTERS = 8;
 const COUNTER_CHARACTERS = 8;
+/** Of them, those that change from one id to the next: the others are written out once for 1,024 ids. */
+const LAST_CHARACTERS = 2;
+const LAST_VALUES = 32 ** LAST_CHARACTERS;
 /** Five bytes for the stem, four for the counter; asking the system for so few costs as much as for a few hundred draws. */
 const DRAW_BYTES = 9;
 const POOL_BYTES = 256 * DRAW_BYTES;
@@ -35,6 +38,8 @@ function encode(value: number, characters: number): string {
   return text;
 }
 
+const LAST_TEXTS = Array.from({ length: LAST_VALUES }, (_, value) => encode(value, LAST_CHARACTERS));
+
 /** Sorts before every id of the kind that was made at that time or later. */
 export function lowestAt(kind: IdKind, ms: number): string {
   return `${ID_PREFIXES[kind]}_${encode(ms, TIME_CHARACTERS)}`;
@@ -57,6 +62,8 @@ export function createIds(clock: Clock, cell = ''): ProcessIds {
   let lowestMs = 0;
   let stem = '';
   let counter = 0;
+  /** The stem and all but the last characters of the counter. */
+  let begin = '';
   let pool = randomBytes(POOL_BYTES);
   let drawn = 0;
   let requests = 0;
@@ -64,7 +71,8 @@ export function createIds(clock: Clock, cell = ''): ProcessIds {
   return {
     next(kind) {
       const now = Math.max(clock.now().getTime(), lowestMs);
-      if (now > lastMs) {
+      const isNew = now > lastMs;
+      if (isNew) {
         lastMs = now;
         if (drawn === pool.length) {
           pool = randomBytes(POOL_BYTES);
@@ -76,8 +84,11 @@ export function createIds(clock: Clock, cell = ''): ProcessIds {
       } else {
         counter += 1;
       }
+      const last = counter % LAST_VALUES;
+      if (isNew || last === 0)
+        begin = stem + encode((counter - last) / LAST_VALUES, COUNTER_CHARACTERS - LAST_CHARACTERS);
       const end = kind === 'token' || kind === 'join' ? cell : '';
-      return newId(kind, `${stem}${encode(counter, COUNTER_CHARACTERS)}${end}`);
+      return newId(kind, `${begin}${LAST_TEXTS[last]}${end}`);
     },
     lowest: (kind) => lowestAt(kind, clock.now().getTime()),
     follow: (id) => {

@@ -341,11 +341,11 @@ export class InstancesController extends Reconciler {
   ): void {
     const { clusters, clock } = this.deps;
     const { tenantId } = snapshot.tenant;
-    const nowMs = clock.monotonicMs();
     if (refusal === undefined) {
       unplaced.delete(snapshot.id);
       return;
     }
+    const nowMs = clock.monotonicMs();
     const known = unplaced.get(snapshot.id);
     // Without nodes there is nothing to look at again.
     if (known?.refusal === refusal && clusters.size(tenantId) > 0) {
