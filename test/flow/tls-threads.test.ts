@@ -12,15 +12,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import { connect, type TLSSocket } from 'node:tls';
+import { isDeepStrictEqual } from 'node:util';
 import type { Worker } from 'node:worker_threads';
 import pino from 'pino';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
+import type { TenantId } from '../../src/core/model/ids.ts';
 import { LateRequests } from '../../src/server/api/late-requests.ts';
 import { LoopStalls } from '../../src/server/api/loop-stalls.ts';
 import { TlsThreads } from '../../src/server/api/tls-threads/tls-threads.ts';
+import { Transaction } from '../../src/server/store/transaction.ts';
 import { selfSigned } from '../support/harness/certificates.ts';
-import { BOOTSTRAP, startControlPlane } from '../support/harness/control-plane.ts';
+import { UNREACHABLE_IMAGE } from '../support/harness/server-under-test.ts';
+import { BOOTSTRAP, type ControlPlane, startControlPlane } from '../support/harness/control-plane.ts';
 
 const material = selfSigned(['IP:127.0.0.1']);
 const MIB = 2 ** 20;
@@ -371,19 +375,22 @@ describe('the end of TLS on threads', () => {
 });
 
 describe('a control plane with threads for TLS', () => {
-  it('decides in one place: what one connection wrote or revoked, every other knows at once', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'berth-threads-'));
+  let folder: string;
+  let flags: readonly string[];
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'berth-threads-'));
     const [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
     await writeFile(cert, material.cert);
     await writeFile(key, material.key);
-    const plane = await startControlPlane(['--tls-cert', cert, '--tls-key', key, '--tls-threads', '3']);
-    closing.push(async () => {
-      await plane.close();
-      await rm(folder, { recursive: true, force: true });
-    });
-    const port = Number(new URL(plane.url).port);
-    // A connection of its own for each: the kernel gives them to any of the threads.
-    const call = async (method: string, path: string, token: string, body?: object) => {
+    flags = ['--tls-cert', cert, '--tls-key', key, '--tls-threads', '3'];
+  });
+  afterAll(() => rm(folder, { recursive: true, force: true }));
+
+  /** A connection of its own for each: the kernel gives them to any of the threads. */
+  const callTo = ({ url }: ControlPlane) => {
+    const port = Number(new URL(url).port);
+    return async (method: string, path: string, token = BOOTSTRAP, body?: object) => {
       const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
       const { status, body: bytes } = await ask(
         port,
@@ -395,16 +402,158 @@ describe('a control plane with threads for TLS', () => {
         body: bytes.length === 0 ? {} : (JSON.parse(bytes.toString()) as Record<string, unknown>),
       };
     };
+  };
+
+  it('decides in one place: what one connection wrote or revoked, every other knows at once', async () => {
+    const plane = await startControlPlane(flags);
+    closing.push(() => plane.close());
+    const call = callTo(plane);
     for (let index = 0; index < 6; index += 1) {
       const name = `reader-${index}`;
       const made = await call('POST', '/api/v1/tokens', BOOTSTRAP, { name, role: 'viewer' });
       const { id, token } = made.body as { readonly id: string; readonly token: string };
       expect((await call('GET', '/api/v1/deployments', token)).status).toBe(200);
-      expect((await call('DELETE', `/api/v1/tokens/${id}`, BOOTSTRAP)).status).toBe(200);
+      expect((await call('DELETE', `/api/v1/tokens/${id}`)).status).toBe(200);
       const refused = await call('GET', '/api/v1/deployments', token);
       expect([refused.status, String(refused.body['doc']).startsWith('https://')]).toEqual([401, true]);
     }
-    const { body } = await call('GET', '/api/v1/audit', BOOTSTRAP);
+    const { body } = await call('GET', '/api/v1/audit');
     expect(JSON.stringify(body)).toContain('127.0.0.1');
+  });
+
+  /** Whoever follows the events: ids as they come in. */
+  async function follow(plane: ControlPlane, after = '') {
+    const socket = await secured(Number(new URL(plane.url).port));
+    const resumed = after === '' ? '' : `Last-Event-ID: ${after}\r\n`;
+    let text = '';
+    socket.setEncoding('utf8').on('data', (piece: string) => (text += piece));
+    socket.write(
+      `GET /api/v1/events HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\n${resumed}Authorization: Bearer ${BOOTSTRAP}\r\n\r\n`,
+    );
+    await expect.poll(() => /: connected\n\n|"code":/.test(text), PATIENT).toBe(true);
+    return {
+      socket,
+      status: text.slice(9, 12),
+      /** The answer ended in order, and was not cut. */
+      isWhole: () => text.endsWith('0\r\n\r\n'),
+      ids: () => [...text.matchAll(/^id: (.*)$/gm)].map(([, id]) => id ?? ''),
+    };
+  }
+
+  /** Ids of all events, in the order of their commits. */
+  async function kept({ store }: ControlPlane): Promise<readonly string[]> {
+    const { entries } = await store.kv.range('c/');
+    return entries
+      .filter(({ key }) => key.includes('/events/'))
+      .toSorted((a, b) => a.createRevision - b.createRevision || (a.key < b.key ? -1 : 1))
+      .map(({ key }) => key.slice(key.lastIndexOf('/') + 1));
+  }
+
+  /** More than the kernel takes for one that does not read: some 20 MiB. */
+  const LARGE_EVENTS = 160;
+  const largeId = (index: number): string => `large${String(index).padStart(4, '0')}`;
+
+  async function openStreams(plane: ControlPlane): Promise<number> {
+    const { body } = await ask(Number(new URL(plane.url).port), { path: '/metrics' });
+    return Number(/^berth_streams (\d+)/m.exec(body.toString())?.[1]);
+  }
+
+  it('gives readers of events every one in its order, and the place of one that went to the next', async () => {
+    const dataDir = join(folder, 'data');
+    const start = (listen: string) =>
+      startControlPlane([...flags, '--data-dir', dataDir, '--listen', listen], {
+        BERTH_LIMITS_STREAMS_PER_TOKEN: '4',
+        BERTH_METRICS_OPEN: 'true',
+      });
+    const plane = await start('127.0.0.1:0');
+    const ends = [() => plane.close()];
+    closing.push(async () => {
+      for (const end of ends) await end();
+    });
+    const create = async (at: ControlPlane, name: string): Promise<void> => {
+      const spec = { name, image: UNREACHABLE_IMAGE, replicas: 0 };
+      expect((await callTo(at)('POST', '/api/v1/deployments', BOOTSTRAP, spec)).status).toBe(201);
+    };
+    // All that comes after the first one: the control plane has events of its own.
+    await create(plane, 'first');
+    const [first] = await kept(plane);
+    const readers = await Promise.all(Array.from({ length: 4 }, () => follow(plane, first)));
+    expect((await follow(plane)).status).toBe('429');
+    await Promise.all(Array.from({ length: 12 }, (_, index) => create(plane, `web-${index}`)));
+    // Each is made, and then found to be stopped.
+    const stored = async (at: ControlPlane, count: number): Promise<readonly string[]> => {
+      await expect.poll(async () => (await kept(at)).length, PATIENT).toBeGreaterThanOrEqual(2 * count);
+      return kept(at);
+    };
+    await stored(plane, 13);
+    type Reader = Awaited<ReturnType<typeof follow>>;
+    const hasAll = async (reader: Reader, at: ControlPlane, count: number): Promise<void> => {
+      const isSame = async () => isDeepStrictEqual(reader.ids(), (await kept(at)).slice(count));
+      await expect.poll(isSame, PATIENT).toBe(true);
+    };
+    for (const reader of readers) await hasAll(reader, plane, 1);
+    const before = await kept(plane);
+
+    const [away, ...others] = readers;
+    away?.socket.destroy();
+    await expect.poll(() => openStreams(plane), PATIENT).toBe(3);
+    // From the middle, as one that lost its connection then.
+    const resumed = await follow(plane, before[11]);
+    await hasAll(resumed, plane, 12);
+
+    // Across a restart on the same port, with what happened while nobody read.
+    const following = [...others, resumed];
+    const over = Promise.all(following.map(({ socket }) => closed(socket)));
+    await ends.pop()?.();
+    await over;
+    expect(following.map((reader) => reader.isWhole())).toEqual([true, true, true, true]);
+    const again = await start(new URL(plane.url).host);
+    ends.push(() => again.close());
+    await create(again, 'meanwhile');
+    const after = await stored(again, 14);
+    await hasAll(await follow(again, before[11]), again, 12);
+    expect(after.slice(0, before.length)).toEqual(before);
+  });
+
+  it('ends a reader of events that takes nothing, and nobody else waits for it', async () => {
+    const plane = await startControlPlane(flags, { BERTH_METRICS_OPEN: 'true' });
+    closing.push(() => plane.close());
+    // Half a minute for whoever takes nothing.
+    const later = setTimeout;
+    const hurry = vi
+      .spyOn(globalThis, 'setTimeout')
+      .mockImplementation((done: () => void, ms?: number) => later(done, ms === 30_000 ? 3000 : ms));
+    try {
+      const [stuck, reader] = [await follow(plane), await follow(plane)];
+      stuck.socket.pause();
+      const gone = closed(stuck.socket);
+      const { entries } = await plane.store.kv.range('h/g/tenants/');
+      const tenantId = entries[0]?.key.slice('h/g/tenants/'.length) as TenantId;
+      for (let index = 0; index < LARGE_EVENTS; index += 1) {
+        const id = largeId(index);
+        await plane.store.commit(
+          new Transaction(tenantId).putCold('events', id, {
+            id,
+            at: new Date().toISOString(),
+            kind: 'token.created',
+            tenantId,
+            subject: { kind: 'Token', name: id },
+            message: 'x'.repeat(128 * 1024),
+            details: {},
+          }),
+        );
+      }
+      await expect.poll(() => openStreams(plane), PATIENT).toBe(1);
+      stuck.socket.resume();
+      await gone;
+      const sent = Array.from({ length: LARGE_EVENTS }, (_, index) => largeId(index));
+      const largeOf = (ids: readonly string[]) => ids.filter((id) => sent.includes(id));
+      await expect.poll(() => largeOf(reader.ids()), PATIENT).toEqual(sent);
+      const taken = largeOf(stuck.ids());
+      expect(taken.length).toBeLessThan(LARGE_EVENTS);
+      expect(taken).toEqual(sent.slice(0, taken.length));
+    } finally {
+      hurry.mockRestore();
+    }
   });
 });

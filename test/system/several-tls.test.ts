@@ -18,7 +18,7 @@ import { ensurePackages } from '../support/harness/packages.ts';
 import type { PlaneProcess, Tenant } from '../support/harness/plane-process.ts';
 import { healthOf, type Planes, startPlanes } from '../support/harness/planes.ts';
 
-/** Three control planes that serve TLS, each with a certificate of its own of one authority; agent and command line as well. */
+/** Three control planes that serve TLS, two of them on threads, each with a certificate of its own of one authority; agent and command line as well. */
 
 const run = promisify(execFile);
 const BERTH = join(import.meta.dirname, '../../bin/berth');
@@ -50,6 +50,8 @@ beforeAll(async () => {
   const starting = startPlanes(etcd, 3, { BERTH_TIMERS_CONTROL_PLANE_LEASE: '3s' }, (index) => ({
     BERTH_TLS_CERT: join(folder, `served${index}.crt`),
     BERTH_TLS_KEY: join(folder, `served${index}.key`),
+    // Two of them on threads: each is reached by the other, and by the one without.
+    BERTH_TLS_THREADS: index === 2 ? '0' : '2',
   }));
   [planes] = await Promise.all([starting, buildTestImage(engine, BOX, {})]);
   shop = await planes.first.tenant('shop');

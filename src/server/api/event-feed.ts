@@ -60,7 +60,7 @@ class EventFeed {
     if (this.#over) return;
     this.#watch = store.watchCold('events', revision, {
       onBatch: (batch) => this.#pass(batch),
-      onLost: () => this.#end(),
+      onLost: () => this.end(),
     });
   }
 
@@ -73,7 +73,7 @@ class EventFeed {
   remove(view: EventView, reader: FeedReader): void {
     const present = this.#readers.get(view.key)?.present;
     if (present?.delete(reader) === true && present.size === 0) this.#readers.delete(view.key);
-    if (this.#readers.size === 0) this.#end();
+    if (this.#readers.size === 0) this.end();
   }
 
   #pass({ revision, changes }: KvChangeBatch): void {
@@ -110,7 +110,7 @@ class EventFeed {
     }
   }
 
-  #end(): void {
+  end(): void {
     if (this.#over) return;
     this.#over = true;
     this.#watch?.close();
@@ -137,6 +137,13 @@ interface OpenFeed {
 /** A feed for each tenant whose events somebody reads here. */
 export class EventFeeds {
   readonly #feeds = new Map<TenantId, OpenFeed>();
+  #isClosed = false;
+
+  /** Nobody is told anything any more: readers go on elsewhere, or here once there is a control plane again. */
+  close(): void {
+    this.#isClosed = true;
+    for (const { feed } of this.#feeds.values()) feed.end();
+  }
 
   /** From now on the reader takes every event that is not yet stored, and maybe a few that are. Answers what ends that. */
   async join(store: TenantStore, view: EventView, reader: FeedReader): Promise<() => void> {
@@ -149,6 +156,7 @@ export class EventFeeds {
       leave();
       throw fault;
     }
+    if (this.#isClosed) feed.end();
     return leave;
   }
 

@@ -110,6 +110,19 @@ describe('a stream of events', () => {
     },
   );
 
+  it('ends in order when the control plane does, with what came before, also if it was asked for in that moment', async () => {
+    const reader = read();
+    await turn();
+    await tell('a');
+    const late = read({ last: 'event-0' });
+    feeds.close();
+    await Promise.all([reader.over, late.over]);
+    expect([reader.writes, late.writes]).toEqual([['a'], ['a']]);
+    const later = read({ last: 'event-0' });
+    await later.over;
+    expect(later.writes).toEqual(['a']);
+  });
+
   it('keeps the order for a reader that stalls, and nothing for one that is too far behind, which is ended', async () => {
     let asked = 0;
     const wants = (): boolean => {

@@ -6,6 +6,7 @@ import type { Admission } from '../writes/admission.ts';
 import { createApp, HEADERS_TIMEOUT_MS } from '../api/app.ts';
 import { bodyBudget } from '../api/body-budget.ts';
 import { createDashboard } from '../api/dashboard.ts';
+import { EventFeeds } from '../api/event-feed.ts';
 import { answerHistory } from '../api/routes/usage-history.ts';
 import { createHealth } from '../api/health.ts';
 import { addressList } from '../api/limits/address-group.ts';
@@ -88,7 +89,7 @@ function composeRoutes(
   base: Base,
   { controllers, dispatch, baseUrl, anchors }: Background,
   admission: Admission,
-  { sessions, questions }: Pick<Parameters<typeof apiRoutes>[0], 'sessions' | 'questions'>,
+  given: Pick<Parameters<typeof apiRoutes>[0], 'sessions' | 'questions' | 'eventFeeds'>,
 ) {
   const { config, clock, cluster, clusters, history, tallies, tokenKey } = base;
   const standing = {
@@ -100,8 +101,7 @@ function composeRoutes(
     admission,
     standings: (tenantId) => tenantStanding(standing, tenantId),
     tokenKey,
-    sessions,
-    questions,
+    ...given,
     dispatch,
     volumeLeaseMs: config.volumeLeaseMs,
     scalingViews: (tenantId, deployment) => cluster.scalingView(controllers, tenantId, deployment),
@@ -149,7 +149,8 @@ export function composeHttp(
     ask: (question, member) =>
       member === undefined ? diagnostics.open(question) : cluster.askSystem(member, question),
   };
-  const routes = composeRoutes(base, background, admission, { sessions, questions });
+  const eventFeeds = new EventFeeds();
+  const routes = composeRoutes(base, background, admission, { sessions, questions, eventFeeds });
   const limiter = new RateLimiter(config.rateLimit, access.clock);
   const api: ApiOptions = {
     access,
@@ -172,6 +173,11 @@ export function composeHttp(
     ...cluster.forApi,
   };
   const app = createApp(api);
+  // Streams of events have no end of their own: all other requests are waited for. Each has ended its answer a turn later, and its connection is idle.
+  app.addHook('preClose', (done) => {
+    eventFeeds.close();
+    setImmediate(done);
+  });
   const tlsThreads = composeTlsThreads(base, app.server);
   // As bytes, made for the first reader: those that take their time share them.
   let openapi: Buffer | undefined;

@@ -12,6 +12,7 @@ import { type Admission, specHash } from '../../../src/server/writes/admission.t
 import { TenantEraser } from '../../../src/server/writes/tenants/erase-tenants.ts';
 import { createApp } from '../../../src/server/api/app.ts';
 import type { Route } from '../../../src/server/api/route.ts';
+import { EventFeeds } from '../../../src/server/api/event-feed.ts';
 import { apiRoutes } from '../../../src/server/api/routes/index.ts';
 import { type Controllers, createControllers } from '../../../src/server/reconcile/index.ts';
 import { FakeTime } from '../simulation/controllers.ts';
@@ -257,6 +258,7 @@ export class Plane {
         others: async () => ({ parts: [], isPartial: false }),
         now: () => new Date(),
       },
+      eventFeeds: new EventFeeds(),
     });
     this.#app = appFor(this);
   }

@@ -22,7 +22,7 @@ import {
   type RouteRequest,
   serve,
 } from '../route.ts';
-import { EventFeeds } from '../event-feed.ts';
+import type { EventFeeds } from '../event-feed.ts';
 import { eventStream } from '../event-stream.ts';
 
 /** RFC 3339; `Date.parse` takes much more, and what it makes of it depends on the clock of the machine. */
@@ -202,8 +202,7 @@ async function audit(request: RequestFor<typeof AUDIT.list>): Promise<ReplyTo<ty
   );
 }
 
-export function historyRoutes(): Route[] {
-  const feeds = new EventFeeds();
+export function historyRoutes(feeds: EventFeeds): Route[] {
   return [
     serve(EVENTS.list, (request) => events(request, feeds)),
     serve(ARCHIVES.list, async ({ store, params, query }) => {

@@ -14,6 +14,7 @@ import { archiveRoutes } from './archives.ts';
 import { backupRoutes } from './backups.ts';
 import { canaryRoutes } from './canaries.ts';
 import { deploymentRoutes } from './deployments.ts';
+import type { EventFeeds } from '../event-feed.ts';
 import { historyRoutes } from './history.ts';
 import { ingressRoutes } from './ingress.ts';
 import { instanceOrderRoutes } from './instance-orders.ts';
@@ -45,6 +46,7 @@ export interface RouteDependencies {
   readonly scalingViews: ScalingViews;
   readonly histories: Histories;
   readonly questions: SystemQuestions;
+  readonly eventFeeds: EventFeeds;
 }
 
 /** Every route under /api/v1, one list. */
@@ -59,6 +61,7 @@ export function apiRoutes({
   scalingViews,
   histories,
   questions,
+  eventFeeds,
 }: RouteDependencies): readonly Route[] {
   const nodes: NodeAdmission = {
     admission,
@@ -93,7 +96,7 @@ export function apiRoutes({
     ...networkRoutes(networks),
     ...setRoutes({ networks, volumes }),
     ...ingressRoutes(admission, dispatch),
-    ...historyRoutes(),
+    ...historyRoutes(eventFeeds),
     ...webhookRoutes(admission),
     ...archiveRoutes(admission),
     ...backupRoutes(admission),
