@@ -27,6 +27,7 @@ import { inTurns, middleOf, ratioOf, type Turn, type TurnOptions, turnOf } from 
  * who acts on what is stored. Processor time is that of the two programs, without etcd's.
  * Beside each peer Berth begins anew, with an empty store, as the peer does. Whose turn it is not stands still (SIGSTOP), but for programs that hold leases in etcd.
  * At one connection a bare node:http handler that commits as much as a create, to a store of the same kind, is beside each peer: what is left to be had from Node.
+ * Beside kube-apiserver it is there at 64, too: how much of the times is etcd's and the machine's.
  * What Berth, Swarm and Nomad do just after they were started comes first, as "cold"; then all are warmed up alike, and ratios are of what follows.
  *   [BENCH_NOMAD=/path/of/nomad] [BENCH_KUBE_APISERVER=/path/of/kube-apiserver] node bench/creates.ts [seconds per turn]
  */
@@ -217,7 +218,10 @@ async function besideKubeApiserver(program: string): Promise<void> {
   const sides = [objects, berth(server, 1), ofBare(bare, 'https')];
   for (const side of sides) await side(WARM_UP.connections, WARM_UP.seconds);
   for (const connections of [1, 64]) {
-    const [peer = [], own = [], alone = []] = await rounds(connections, sides);
+    const [peer = [], own = [], alone = []] = await inTurns(
+      ROUNDS,
+      sides.map((side) => () => side(connections)),
+    );
     console.log(
       `${atOnce(connections)}, etcd and TLS: ${besidePeer(own, peer, 'kube-apiserver')}${besideBare(alone, peer, 'kube-apiserver')}`,
     );

@@ -3,7 +3,7 @@ import { get as getSecurely } from 'node:https';
 import { setTimeout as delay } from 'node:timers/promises';
 import { startEtcd } from '../test/support/harness/etcd.ts';
 import { pushImage, startRegistry } from '../test/support/harness/registry.ts';
-import { startChild } from './support/child.ts';
+import { type Child, startChild } from './support/child.ts';
 import {
   KUBE_APISERVER,
   KUBE_DEPLOYMENTS,
@@ -19,8 +19,8 @@ import { BENCH_TOKEN, type ServerProcess, startServerProcess } from './support/s
 /**
  * Readers of the stream of events while deployments are created, beside a bare server that commits as much and writes one line to every
  * reader. From sending a create until a reader has its event, and what of that is the create itself; processor time of the server with readers less that without.
- * Where BENCH_KUBE_APISERVER has the path of its program: with TLS, beside as many watches of its deployments, and beside a bare server with TLS
- * that does the least Node can do for a reader.
+ * Where BENCH_KUBE_APISERVER has the path of its program: with TLS, beside as many watches of its deployments, and beside bare servers with TLS
+ * that do the least Node can do for a reader, one for each kind of store.
  *   [BENCH_KUBE_APISERVER=/path/of/kube-apiserver] node bench/events.ts [seconds per measurement] [many readers] [etcd]
  */
 const SECONDS = Number(process.argv[2] ?? 4);
@@ -208,14 +208,14 @@ interface Side {
 }
 
 /**
- * Without readers and with them, every side in each round: the machine is another one some minutes later. What is left when that without readers
+ * Without readers and with them, every side in each round, every second one backwards: the machine is another one some minutes later. What is left when that without readers
  * is taken away is what reading costs; of it and of the times, the median of the rounds.
  */
 async function compare(sides: readonly Side[]): Promise<(label: string) => Figure> {
   const rounds = new Map(sides.map(({ label }) => [label, { none: [] as Figure[], all: [] as Figure[] }]));
   for (const { target } of sides) await measure(target, 1, WRITES_PER_SECOND);
   for (let round = 0; round < ROUNDS; round += 1)
-    for (const { label, target } of sides) {
+    for (const { label, target } of round % 2 === 0 ? sides : sides.toReversed()) {
       rounds.get(label)?.none.push(await measure(target, 0, WRITES_PER_SECOND));
       rounds.get(label)?.all.push(await measure(target, READERS, WRITES_PER_SECOND));
     }
@@ -276,24 +276,30 @@ async function beside(binary: string): Promise<void> {
   try {
     const etcd = await startEtcd();
     const kube = await startKubeApiserver(binary, { etcd: etcd.endpoints[0] ?? '', tls });
-    const child = await startChild(BARE, ['events', JSON.stringify({ tls, isStraight: true })]);
+    const ofBare = await startEtcd();
+    const startBare = (store: { readonly etcd?: string }) =>
+      startChild(BARE, ['events', JSON.stringify({ tls, isStraight: true, ...store })]);
+    const child = await startBare({});
+    const onEtcd = await startBare({ etcd: ofBare.endpoints[0] ?? '' });
+    const bare = ({ port, pid }: Child): Target =>
+      berth({ url: `https://127.0.0.1:${port}`, pid }, reference);
     const embedded = await startBerth(args);
     const shared = await startBerthOnEtcd(args);
     const figures = await compare([
       { label: 'kube-apiserver', target: kubernetes(kube, reference) },
-      {
-        label: 'bare with TLS',
-        target: berth({ url: `https://127.0.0.1:${child.port}`, pid: child.pid }, reference),
-      },
+      { label: 'bare with TLS', target: bare(child) },
+      { label: 'bare with TLS on etcd', target: bare(onEtcd) },
       { label: 'embedded with TLS', target: berth(embedded, reference) },
       { label: 'etcd with TLS', target: berth(shared, reference) },
     ]);
-    for (const started of [shared, embedded, child, kube, etcd]) await started.stop();
+    for (const started of [shared, embedded, onEtcd, child, kube, ofBare, etcd]) await started.stop();
     const theirs = figures('kube-apiserver');
-    const bare = figures('bare with TLS');
-    process.stdout.write(
-      `bare with TLS, bytes made once, straight to the sockets: x${(bare.cpuPerSecond / theirs.cpuPerSecond).toFixed(2)} of what kube-apiserver's readers cost it, p99 of delivery x${(bare.p99 / theirs.p99).toFixed(2)}\n`,
-    );
+    for (const label of ['bare with TLS', 'bare with TLS on etcd']) {
+      const least = figures(label);
+      process.stdout.write(
+        `${label}, bytes made once, straight to the sockets: x${(least.cpuPerSecond / theirs.cpuPerSecond).toFixed(2)} of what kube-apiserver's readers cost it, p99 of delivery x${(least.p99 / theirs.p99).toFixed(2)}\n`,
+      );
+    }
     for (const label of ['embedded with TLS', 'etcd with TLS'])
       process.stdout.write(`${label}: ${ratio(figures(label), theirs, "kube-apiserver's")}`);
   } finally {
