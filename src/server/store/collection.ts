@@ -23,6 +23,7 @@ export class Collection<T> {
   readonly otherId: ((stored: Stored<T>) => string | undefined) | undefined;
   /** Made when somebody first asks: a start would make it for all records. */
   #idOfOther: Map<string, string> | undefined;
+  /** Made when somebody first lists them, too: of some kinds nobody does. */
   #ids: SortedIds | undefined;
   #bytes = 0;
   #largest = 0;
@@ -86,7 +87,7 @@ export class Collection<T> {
     if (bytes > this.#largest) this.#largest = bytes;
     this.#bytes += bytes - replaced;
     // One lookup shows whether the id is new: a start sets hundreds of thousands of them.
-    if (byId.size > size) (this.#ids ??= new SortedIds()).insert(stored.id);
+    if (byId.size > size) this.#ids?.insert(stored.id);
   }
 
   delete(id: string): Stored<T> | undefined {
@@ -120,7 +121,7 @@ export class Collection<T> {
 
   #slice(from: string, limit: number | undefined, within: (id: string) => boolean): Stored<T>[] {
     const result: Stored<T>[] = [];
-    this.#ids?.scan(from, (id) => {
+    this.#sorted()?.scan(from, (id) => {
       if (result.length === limit || !within(id)) return false;
       const stored = this.#byId?.get(id);
       if (stored) result.push(stored);
@@ -129,7 +130,13 @@ export class Collection<T> {
     return result;
   }
 
+  #sorted(): SortedIds | undefined {
+    if (this.#ids === undefined && this.#byId !== undefined)
+      this.#ids = new SortedIds([...this.#byId.keys()].sort());
+    return this.#ids;
+  }
+
   ids(): readonly string[] {
-    return this.#ids?.all() ?? [];
+    return this.#sorted()?.all() ?? [];
   }
 }

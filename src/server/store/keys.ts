@@ -15,6 +15,19 @@ export const LOADING_KEY = 'l/loading';
 const GLOBAL = 'h/g/';
 const TENANT = 'h/t/';
 
+/** Where parts of the hot records begin that are about equal where there are many tenants, whose ids are random, in order. */
+export const SMALL_PARTS: readonly string[] = Array.from('123456789abcdef', (digit) => TENANT + digit);
+/** Fewer of them. */
+export const LARGE_PARTS: readonly string[] = Array.from('48c', (digit) => TENANT + digit);
+/** Kinds of which a tenant may have very many, in order. */
+const MANY = ['deployment-status', 'deployments', 'instances', 'observations', 'rollouts'];
+
+/** Where the large folders of the tenant begin that one of its folders is of, in order. */
+export function partsOfTenant(folder: string): string[] {
+  const kindAt = folder.startsWith(TENANT) ? folder.indexOf('/', TENANT.length) + 1 : 0;
+  return kindAt === 0 ? [] : MANY.map((kind) => `${folder.slice(0, kindAt)}${kind}/`);
+}
+
 export function isHot(key: string): boolean {
   return key.startsWith(HOT_PREFIX);
 }

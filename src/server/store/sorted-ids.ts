@@ -6,6 +6,11 @@ export class SortedIds {
   /** No run is empty; every id of a run is before every id of the next. */
   readonly #runs: string[][] = [];
 
+  /** In order already. */
+  constructor(ids: readonly string[] = []) {
+    for (let from = 0; from < ids.length; from += MAX_RUN) this.#runs.push(ids.slice(from, from + MAX_RUN));
+  }
+
   insert(id: string): void {
     const last = this.#runs.at(-1);
     const greatest = last?.at(-1);

@@ -40,23 +40,36 @@ export function referenceFrom(texts: Buffer, from: number): number {
   return at === -1 ? Infinity : at;
 }
 
+/** Of the record before, how long its last members are: those of the next one mostly are as long. */
+let lastMembersBytes = 0;
+
 /**
  * Where the hash of the spec of such a record begins, in bytes; undefined: it has to be read. What is compared reaches to the end of the text, with as many
  * brackets opened as closed but one: so these are members of the record itself. A quote within a text is escaped, so that no text is taken for a member. A
  * byte of a character that is not ASCII is neither.
  */
 export function hashIn(texts: Buffer, from: number, to: number): number | undefined {
+  const expected = to - lastMembersBytes;
+  if (expected > from && lastMembersBytes > 0 && isHashAt(0, texts.toString('latin1', expected, to)))
+    return expected - from + BEFORE_HASH.length;
   const first = Math.max(from, to - LAST_BYTES);
   const found = hashInLast(texts.toString('latin1', first, to));
-  if (found !== undefined) return first - from + found;
+  if (found !== undefined) {
+    const at = first + found;
+    lastMembersBytes = to - at + BEFORE_HASH.length;
+    return at - from;
+  }
   return first === from ? undefined : hashInLast(texts.toString('latin1', from, to));
+}
+
+function isHashAt(at: number, text: string): boolean {
+  LAST_MEMBERS.lastIndex = at;
+  return LAST_MEMBERS.test(text);
 }
 
 function hashInLast(text: string): number | undefined {
   const at = text.lastIndexOf(BEFORE_HASH);
-  if (at < 0) return undefined;
-  LAST_MEMBERS.lastIndex = at;
-  return LAST_MEMBERS.test(text) ? at + BEFORE_HASH.length : undefined;
+  return at >= 0 && isHashAt(at, text) ? at + BEFORE_HASH.length : undefined;
 }
 
 /** The same of a text by itself, which may name a credential. */

@@ -14,43 +14,36 @@ export interface PackedAnswer {
   readonly bytes: number;
 }
 
-/** Rows of one answer: of two kinds mostly, so that the beginning of a key is most often that of the key before. */
+/** Rows of one answer, in the order of their keys: of two kinds mostly. */
 class Rows {
   readonly #message: AnswerBytes;
-  readonly #prefixBytes: number;
-  readonly beginnings: string[] = [];
-  readonly places: number[] = [];
-  readonly ids: string[] = [];
   readonly createRevisions: number[] = [];
   readonly modRevisions: number[] = [];
   readonly starts: number[] = [];
   readonly ends: number[] = [];
-  /** Of the newest beginning, in the answer. */
-  #from = 0;
-  #to = 0;
-  /** Whether other keys may have it, too. */
-  #repeats = false;
-  #keyFrom = 0;
-  #keyTo = 0;
+  readonly #keyStarts: number[] = [];
+  readonly #keyEnds: number[] = [];
   bytes = 0;
 
-  constructor(message: AnswerBytes, prefixBytes: number) {
+  constructor(message: AnswerBytes) {
     this.#message = message;
-    this.#prefixBytes = prefixBytes;
+  }
+
+  get #length(): number {
+    return this.#keyStarts.length;
   }
 
   take(end: number): void {
     const message = this.#message;
     let [from, to] = [0, 0];
+    let [keyFrom, keyTo] = [0, 0];
     let [createRevision, modRevision] = [0, 0];
-    this.#keyFrom = 0;
-    this.#keyTo = 0;
     while (message.at < end) {
       const field = message.number();
       if (field === ENTRY.key) {
-        this.#keyTo = message.end();
-        this.#keyFrom = message.at;
-        message.at = this.#keyTo;
+        keyTo = message.end();
+        keyFrom = message.at;
+        message.at = keyTo;
       } else if (field === ENTRY.value) {
         to = message.end();
         from = message.at;
@@ -60,7 +53,8 @@ class Rows {
       else message.skip(field);
     }
     if (!isUtf8(message.bytes.subarray(from, to))) throw unreadable('a text that is not UTF-8');
-    this.#name();
+    this.#keyStarts.push(keyFrom);
+    this.#keyEnds.push(keyTo);
     this.createRevisions.push(createRevision);
     this.modRevisions.push(modRevision);
     this.starts.push(from);
@@ -68,39 +62,55 @@ class Rows {
     this.bytes += to - from;
   }
 
-  #name(): void {
+  /** `prefixBytes`: of every key before what the port calls its key. */
+  names(prefixBytes: number): Pick<RowPack, 'beginnings' | 'places' | 'ids'> {
+    const beginnings: string[] = [];
+    const places = new Uint16Array(this.#length);
+    const idStarts: number[] = [];
+    for (let at = 0; at < this.#length; ) {
+      const key = this.#text(at, prefixBytes);
+      const beginning = beforeId(key);
+      const length = prefixBytes + Buffer.byteLength(beginning ?? key);
+      // A key that is none of a record is all beginning.
+      const next = beginning === undefined ? at + 1 : this.#runEnd(at, length);
+      places.fill(beginnings.length, at, next);
+      for (; at < next; at += 1) idStarts.push((this.#keyStarts[at] ?? 0) + length);
+      beginnings.push(beginning ?? key);
+    }
+    return { beginnings, places, ids: this.#message.texts(idStarts, this.#keyEnds) };
+  }
+
+  lastKey(): string | undefined {
+    return this.#length === 0 ? undefined : this.#text(this.#length - 1, 0);
+  }
+
+  #text(at: number, skipped: number): string {
+    return this.#message.text((this.#keyStarts[at] ?? 0) + skipped, this.#keyEnds[at] ?? 0);
+  }
+
+  /** The first row after this one whose key begins with other bytes. Keys are in order: what two of them begin with, those between them do. */
+  #runEnd(at: number, length: number): number {
+    let [same, other] = [at, this.#length];
+    for (let next = other - 1; same + 1 < other; next = (same + other) >>> 1) {
+      if (this.#isSame(at, next, length)) same = next;
+      else other = next;
+    }
+    return other;
+  }
+
+  #isSame(one: number, other: number, length: number): boolean {
+    const from = this.#keyStarts[one] ?? 0;
+    const otherFrom = this.#keyStarts[other] ?? 0;
+    if ((this.#keyEnds[other] ?? 0) - otherFrom < length) return false;
     const { bytes } = this.#message;
-    const [from, to] = [this.#keyFrom, this.#keyTo];
-    const length = this.#to - this.#from;
-    const isSame =
-      this.#repeats &&
-      to - from > length &&
-      bytes.compare(bytes, this.#from, this.#to, from, from + length) === 0;
-    if (!isSame) this.#begin();
-    this.places.push(this.beginnings.length - 1);
-    this.ids.push(this.#message.text(from + this.#to - this.#from, to));
-  }
-
-  /** A key that is none of a record is all beginning. */
-  #begin(): void {
-    const from = this.#keyFrom + this.#prefixBytes;
-    const key = this.#message.text(from, this.#keyTo);
-    const beginning = beforeId(key);
-    this.beginnings.push(beginning ?? key);
-    this.#from = this.#keyFrom;
-    this.#to = from + Buffer.byteLength(beginning ?? key);
-    this.#repeats = beginning !== undefined;
-  }
-
-  lastKey(): string {
-    return this.#message.text(this.#keyFrom, this.#keyTo);
+    return bytes.compare(bytes, from, from + length, otherFrom, otherFrom + length) === 0;
   }
 }
 
 /** `prefixBytes`: of every key before what the port calls its key. */
 export function decodePack(bytes: Buffer, prefixBytes: number): PackedAnswer {
   const message = new AnswerBytes(bytes);
-  const rows = new Rows(message, prefixBytes);
+  const rows = new Rows(message);
   let revision = 0;
   let more = false;
   while (!message.isOver) {
@@ -110,12 +120,9 @@ export function decodePack(bytes: Buffer, prefixBytes: number): PackedAnswer {
     else if (field === ANSWER.more) more = message.number() !== 0;
     else message.skip(field);
   }
-  const { beginnings, ids } = rows;
   return {
     rows: {
-      beginnings,
-      places: Uint16Array.from(rows.places),
-      ids,
+      ...rows.names(prefixBytes),
       createRevisions: Float64Array.from(rows.createRevisions),
       modRevisions: Float64Array.from(rows.modRevisions),
       values: bytes,
@@ -124,7 +131,7 @@ export function decodePack(bytes: Buffer, prefixBytes: number): PackedAnswer {
     },
     revision,
     more,
-    last: ids.length === 0 ? undefined : rows.lastKey(),
+    last: rows.lastKey(),
     bytes: rows.bytes,
   };
 }

@@ -1,16 +1,15 @@
-import { KvCompactedError, type KvEntry, type RangeOptions, type RangeResult, type RowPack } from '../kv.ts';
+import { KvCompactedError, type KvEntry, type RangeOptions, type RangeResult } from '../kv.ts';
 import type { EtcdCluster } from './cluster.ts';
 import { type KeySpace, keyAfter } from './key-space.ts';
-import { loadMethod, METHODS } from './messages.ts';
+import { METHODS } from './messages.ts';
 import type { RangeAnswer, RangeEntry } from './range-answer.ts';
-import type { PackedAnswer } from './range-pack.ts';
 
 const SORT_DESCENDING = { sortOrder: 2, sortTarget: 0 };
 
 /** Keeps one answer to some megabytes at the record sizes Berth has; etcd builds a whole answer in memory. */
 const PAGE_ENTRIES = 2_000;
 /** Where the answer is bounded in bytes: the first page shows how large the records are, and the next may be of another kind. */
-const BOUNDED_PAGE = { first: 64, most: 500 } as const;
+export const BOUNDED_PAGE = { first: 64, most: 500 } as const;
 const RESTARTS_AFTER_COMPACTION = 3;
 
 function entryOf({ key, value, createRevision, modRevision }: RangeEntry, keys: KeySpace): KvEntry {
@@ -27,12 +26,12 @@ export async function readEntry(
   return kv && entryOf(kv, keys);
 }
 
-interface Bounds {
+export interface Bounds {
   readonly first: string;
   readonly end: Buffer;
 }
 
-function boundsAfter(bounds: Bounds, after: string, reverse: boolean): Bounds {
+export function boundsAfter(bounds: Bounds, after: string, reverse: boolean): Bounds {
   if (reverse)
     return Buffer.from(after).compare(bounds.end) < 0 ? { ...bounds, end: Buffer.from(after) } : bounds;
   const next = keyAfter(after);
@@ -42,11 +41,6 @@ function boundsAfter(bounds: Bounds, after: string, reverse: boolean): Bounds {
 function endOf({ end }: Bounds, folder: string | undefined): Buffer {
   const near = folder === undefined ? end : Buffer.from(folder);
   return near.compare(end) < 0 ? near : end;
-}
-
-/** What of the bounds comes at or after a key; undefined: nothing. */
-function boundsFrom({ end }: Bounds, first: string): Bounds | undefined {
-  return Buffer.from(first).compare(end) < 0 ? { first, end } : undefined;
 }
 
 /** Where the folder ends that two keys have in common; undefined: they have none. */
@@ -110,86 +104,6 @@ async function readPages(
       bounds = boundsAfter(bounds, last.key, reverse);
       folder = reverse ? undefined : folderEnd(first.key, last.key);
     }
-  }
-}
-
-/**
- * Of one answer while everything is read: about as much as is taken in while the next one is made. Mostly as many records of each kind, so that parts
- * that are read beside one another end at about the same time.
- */
-const LOADED = { entries: 2_000, bytes: 1536 * 1024 } as const;
-/** How much larger a page may be than the one before it: records that follow may be larger than those that were seen. */
-const LARGER_BY = 8;
-/** Four pages share a link: over a slow one each takes as much longer. The first page, which finds a member that answers, has the usual time. */
-const LOAD_TIMEOUTS = 4;
-/** Parts of the range that are read beside one another, so that there is always a page to be taken in: a tenant has three large folders. */
-const READ_TOGETHER = 4;
-
-/** One part of a load. */
-interface Reading {
-  readonly bounds: Bounds;
-  readonly folder: string | undefined;
-  readonly asked: Promise<PackedAnswer>;
-}
-
-/** Where the folder ends of which the second half of an answer is; undefined: it is of several. */
-function folderAtEnd({ beginnings, places }: PackedAnswer['rows'], keys: KeySpace): string | undefined {
-  const place = places.at(-1);
-  const folder = beginnings.at(-1);
-  if (folder === undefined || !folder.endsWith('/') || places[places.length >> 1] !== place) return undefined;
-  // `0` is what follows a slash.
-  return keys.toEtcd(`${folder.slice(0, -1)}0`);
-}
-
-/**
- * Everything under a prefix as one snapshot, in no order. The next page is on its way while one is taken in, and beside a large folder what comes after
- * it is read.
- */
-export async function* loadPages(
-  cluster: EtcdCluster,
-  keys: KeySpace,
-  prefix: string,
-): AsyncGenerator<RowPack> {
-  const method = loadMethod(keys.prefixBytes);
-  let revision: number | undefined;
-  const ask = (bounds: Bounds, folder?: string, limit: number = BOUNDED_PAGE.first): Reading => {
-    const asked = cluster.call(
-      method,
-      {
-        key: bounds.first,
-        rangeEnd: endOf(bounds, folder),
-        limit,
-        ...(revision === undefined ? {} : { revision }),
-      },
-      {
-        repeatable: true,
-        ...(revision === undefined ? {} : { timeoutMs: cluster.timeoutMs * LOAD_TIMEOUTS }),
-      },
-    );
-    // Awaited when the pages before it were taken in, if ever.
-    asked.catch(() => undefined);
-    return { bounds, folder, asked };
-  };
-  const readings = [ask(keys.bounds(prefix))];
-  for (let reading = readings.shift(); reading !== undefined; reading = readings.shift()) {
-    const { rows, more, last, bytes, ...answer } = await reading.asked;
-    revision ??= answer.revision;
-    const { bounds, folder } = reading;
-    if (more && last !== undefined) {
-      const most = Math.floor((LOADED.bytes * rows.ids.length) / (bytes + 1));
-      const limit = Math.max(1, Math.min(LOADED.entries, most, rows.ids.length * LARGER_BY));
-      const rest = boundsAfter(bounds, last, false);
-      const within = folderAtEnd(rows, keys);
-      const beyond = within === undefined ? undefined : boundsFrom(bounds, within);
-      if (beyond === undefined || readings.length + 1 >= READ_TOGETHER)
-        readings.push(ask(rest, within, limit));
-      else readings.push(ask({ ...rest, end: Buffer.from(beyond.first) }, undefined, limit), ask(beyond));
-    } else {
-      // The next folder may have records of another size.
-      const next = folder === undefined ? undefined : boundsFrom(bounds, folder);
-      if (next !== undefined) readings.push(ask(next));
-    }
-    yield { ...rows, revision, bytes };
   }
 }
 
