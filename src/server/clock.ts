@@ -24,3 +24,66 @@ export const systemClock: Clock = {
   now: () => new Date(),
   monotonicMs: () => performance.now(),
 };
+
+const LOOK_EVERY_MS = 1000;
+/** A thread that comes to its timers this late did not run: the process was stopped or suspended, or had no processor. */
+const PAUSE_MS = 2 * LOOK_EVERY_MS;
+
+/**
+ * The monotonic clock without pauses of this process: whoever waits for others by it does not hold against them the time in which an answer could not even
+ * have been taken. It goes on during each pause for as long as between two looks, so that many of them do not stop it.
+ */
+export class RunningTime {
+  readonly #monotonicMs: () => number;
+  #lastMs: number;
+  #pausedMs = 0;
+
+  constructor(monotonicMs = () => performance.now()) {
+    this.#monotonicMs = monotonicMs;
+    this.#lastMs = monotonicMs();
+  }
+
+  /** Has to be asked at least every second. */
+  get ms(): number {
+    const nowMs = this.#monotonicMs();
+    const gapMs = nowMs - this.#lastMs;
+    if (gapMs > PAUSE_MS) this.#pausedMs += gapMs - LOOK_EVERY_MS;
+    this.#lastMs = nowMs;
+    return nowMs - this.#pausedMs;
+  }
+}
+
+let ofThisThread: RunningTime | undefined;
+
+/** Of this thread. */
+export function runningMs(): number {
+  if (ofThisThread === undefined) {
+    const time = (ofThisThread = new RunningTime());
+    setInterval(() => time.ms, LOOK_EVERY_MS).unref();
+  }
+  return ofThisThread.ms;
+}
+
+/** As `setTimeout`, by running time. */
+export class RunningTimeout {
+  readonly #run: () => void;
+  readonly #endMs: number;
+  #timer: NodeJS.Timeout;
+
+  constructor(run: () => void, ms: number) {
+    this.#run = run;
+    this.#endMs = runningMs() + ms;
+    this.#timer = setTimeout(() => this.#fire(), ms);
+  }
+
+  clear(): void {
+    clearTimeout(this.#timer);
+  }
+
+  #fire(): void {
+    const leftMs = this.#endMs - runningMs();
+    // A timer may fire a millisecond early.
+    if (leftMs <= 1) this.#run();
+    else this.#timer = setTimeout(() => this.#fire(), leftMs);
+  }
+}

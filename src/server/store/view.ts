@@ -2,6 +2,7 @@ import { isRecord, messageOf } from '../../core/model/values.ts';
 import type { TenantId } from '../../core/model/ids.ts';
 import type { DeploymentRecord } from '../../core/model/deployment.ts';
 import type { Stock } from '../../core/model/quota.ts';
+import { RunningTimeout } from '../clock.ts';
 import { Collection, type Stored } from './collection.ts';
 import { derivedSnapshot, derivedSnapshotId } from './deployment-rows.ts';
 import { globalKey, HOT_PREFIX, type HotKey, leadingId, parseHotKey, tenantKey } from './keys.ts';
@@ -420,13 +421,13 @@ export class StoreView {
   async reached(revision: number, timeoutMs = 2000): Promise<boolean> {
     if (this.revision >= revision) return true;
     return new Promise((resolve) => {
-      const timer = setTimeout(() => {
+      const timer = new RunningTimeout(() => {
         const index = this.#waiting.findIndex((waiter) => waiter.wake === wake);
         if (index !== -1) this.#waiting.splice(index, 1);
         resolve(false);
       }, timeoutMs);
       const wake = () => {
-        clearTimeout(timer);
+        timer.clear();
         resolve(true);
       };
       this.#waiting.push({ revision, wake });

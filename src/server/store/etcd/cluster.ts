@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf } from '../../../core/model/values.ts';
+import { runningMs, RunningTimeout } from '../../clock.ts';
 import { KvUnavailableError } from '../kv.ts';
 import { backOffMs } from './back-off.ts';
 import { errorOf, type Fault, faultOf } from './fault.ts';
@@ -88,11 +89,11 @@ export class EtcdCluster {
     options: CallOptions,
   ): Promise<Answer> {
     const bytes = method.encode(request);
-    const end = performance.now() + (options.timeoutMs ?? this.timeoutMs);
+    const end = runningMs() + (options.timeoutMs ?? this.timeoutMs);
     let tokenRenewed = false;
     for (let attempt = 0; ; attempt += 1) {
       const wire = this.#wire();
-      const left = end - performance.now();
+      const left = end - runningMs();
       // A member that hangs must not use up the whole time of a read that another member could answer, nor of a write that was not even sent.
       const firstMs = this.#wires.length > 1 && attempt === 0 ? left / 2 : left;
       const attemptMs = options.repeatable ? firstMs : left;
@@ -111,7 +112,7 @@ export class EtcdCluster {
         if (fault.passing) this.#moveFrom(wire);
         const pauseMs = backOffMs(attempt, 20, 250);
         const repeat = fault.passing && (options.repeatable || fault.certainlyNotApplied);
-        if (!repeat || performance.now() + pauseMs >= end || this.#closed) throw errorOf(fault, cause);
+        if (!repeat || runningMs() + pauseMs >= end || this.#closed) throw errorOf(fault, cause);
         await sleep(pauseMs);
       }
     }
@@ -175,12 +176,12 @@ export class EtcdCluster {
 
   /** One question and one answer over a streaming method. The question may safely be put twice. */
   async ask<Answer, Request>(method: Method<Answer, Request>, request: Request): Promise<Answer> {
-    const end = performance.now() + this.timeoutMs;
+    const end = runningMs() + this.timeoutMs;
     for (let attempt = 0; ; attempt += 1) {
-      const outcome = await this.#askOnce(method, request, end - performance.now());
+      const outcome = await this.#askOnce(method, request, end - runningMs());
       if ('answer' in outcome) return outcome.answer;
       const pauseMs = backOffMs(attempt, 20, 250);
-      if (!outcome.fault.passing || performance.now() + pauseMs >= end || this.#closed) {
+      if (!outcome.fault.passing || runningMs() + pauseMs >= end || this.#closed) {
         throw new KvUnavailableError(outcome.fault.message, outcome.fault.certainlyNotApplied);
       }
       await sleep(pauseMs);
@@ -199,13 +200,13 @@ export class EtcdCluster {
       onAnswer: (answer) => resolve({ answer }),
       onEnd: (fault) => resolve({ fault }),
     });
-    const timer = setTimeout(() => {
+    const timer = new RunningTimeout(() => {
       stream.abandon();
       const late = new WireError(CODE.deadlineExceeded, `no answer within ${Math.round(timeoutMs)} ms`, true);
       resolve({ fault: faultOf(late, 'stream') });
     }, timeoutMs);
     return promise.finally(() => {
-      clearTimeout(timer);
+      timer.clear();
       stream.close();
     });
   }

@@ -1,6 +1,7 @@
 import { type ClientHttp2Session, connect } from 'node:http2';
 import { connect as connectPlain, isIP, type Socket } from 'node:net';
 import { connect as connectSecure } from 'node:tls';
+import { RunningTimeout } from '../../clock.ts';
 import { backOffMs } from './back-off.ts';
 import { CODE, type TlsOptions, WireError } from './wire.ts';
 
@@ -47,7 +48,7 @@ export class Connection {
   #problem = 'not connected';
   #streams = 0;
   #lastPing = 0;
-  #pingTimer: NodeJS.Timeout | undefined;
+  #pingTimer: RunningTimeout | undefined;
   #closed = false;
 
   constructor(endpoint: string, tls: TlsOptions | undefined) {
@@ -187,7 +188,7 @@ export class Connection {
   #ping(session: ClientHttp2Session, timeoutMs: number): void {
     if (session.destroyed || this.#pingTimer) return;
     this.#lastPing = performance.now();
-    this.#pingTimer = setTimeout(
+    this.#pingTimer = new RunningTimeout(
       () => session.destroy(new Error(`no answer to a ping within ${timeoutMs} ms`)),
       timeoutMs,
     );
@@ -195,7 +196,7 @@ export class Connection {
   }
 
   #pingAnswered(): void {
-    clearTimeout(this.#pingTimer);
+    this.#pingTimer?.clear();
     this.#pingTimer = undefined;
   }
 }

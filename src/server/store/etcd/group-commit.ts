@@ -1,3 +1,4 @@
+import { runningMs } from '../../clock.ts';
 import { type Commit, type CommitResult, KvUnavailableError } from '../kv.ts';
 import type { GroupedResult } from './commit.ts';
 import { faultKindOf } from './fault.ts';
@@ -85,7 +86,7 @@ export function groupCommits(options: GroupCommitOptions): (commit: Commit) => P
   }
 
   function refuseLate(): void {
-    const nowMs = performance.now();
+    const nowMs = runningMs();
     waiting = waiting.filter((one) => {
       if (one.dueMs > nowMs) return true;
       one.reject(new KvUnavailableError('etcd did not answer in time to what was asked before', true));
@@ -112,7 +113,7 @@ export function groupCommits(options: GroupCommitOptions): (commit: Commit) => P
   }
 
   async function sendGroup({ members }: Group): Promise<void> {
-    const leftMs = Math.max(1, Math.min(...members.map((one) => one.dueMs)) - performance.now());
+    const leftMs = Math.max(1, Math.min(...members.map((one) => one.dueMs)) - runningMs());
     try {
       settle(
         members,
@@ -154,7 +155,7 @@ export function groupCommits(options: GroupCommitOptions): (commit: Commit) => P
       }
       // A lease that has ended fails its transaction.
       const alone = commit.puts?.some((put) => put.lease !== undefined) ?? false;
-      waiting.push({ commit, dueMs: performance.now() + options.timeoutMs, alone, resolve, reject });
+      waiting.push({ commit, dueMs: runningMs() + options.timeoutMs, alone, resolve, reject });
       schedule();
     });
 }

@@ -4,6 +4,7 @@ import {
   constants,
   type OutgoingHttpHeaders,
 } from 'node:http2';
+import { runningMs, RunningTimeout } from '../../clock.ts';
 import { Connection } from './connection.ts';
 import { frame, Unframer } from './framing.ts';
 import {
@@ -116,7 +117,7 @@ export function openWire(endpoint: string, tls: TlsOptions | undefined): Wire {
     connectMs = timeoutMs,
   ): Promise<Buffer> {
     const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
-    const begun = performance.now();
+    const begun = runningMs();
     let stream: ClientHttp2Stream | undefined;
     let expired = false;
     const expire = (): void => {
@@ -130,9 +131,9 @@ export function openWire(endpoint: string, tls: TlsOptions | undefined): Wire {
       connection.probe();
     };
     const session = connection.ready;
-    let timer = setTimeout(expire, session ? timeoutMs : connectMs);
+    let timer = new RunningTimeout(expire, session ? timeoutMs : connectMs);
     const fail = (error: WireError): void => {
-      clearTimeout(timer);
+      timer.clear();
       reject(error);
     };
     const send = (over: ClientHttp2Session): void => {
@@ -147,7 +148,7 @@ export function openWire(endpoint: string, tls: TlsOptions | undefined): Wire {
             if (error) fail(error);
             else if (!answer) fail(new WireError(CODE.internal, 'etcd answered without a message', true));
             else {
-              clearTimeout(timer);
+              timer.clear();
               resolve(answer);
             }
           },
@@ -159,8 +160,8 @@ export function openWire(endpoint: string, tls: TlsOptions | undefined): Wire {
     };
     const sendConnected = (made: ClientHttp2Session): void => {
       if (expired) return;
-      clearTimeout(timer);
-      timer = setTimeout(expire, Math.max(1, timeoutMs - (performance.now() - begun)));
+      timer.clear();
+      timer = new RunningTimeout(expire, Math.max(1, timeoutMs - (runningMs() - begun)));
       send(made);
     };
     if (session) send(session);

@@ -1,3 +1,4 @@
+import { runningMs } from '../../clock.ts';
 import {
   type Commit,
   type CommitResult,
@@ -53,7 +54,8 @@ type Pending = AskedCommit | AskedNumber;
 const maxPending = 20_000;
 const maxPendingBytes = 256 * 1024 * 1024;
 
-export function createPendingAnswers(events: BatchEvents): PendingAnswers {
+/** `nowMs`: how long something waits is counted by it. */
+export function createPendingAnswers(events: BatchEvents, nowMs = runningMs): PendingAnswers {
   let pending: (Pending | undefined)[] = [];
   let first = 0;
   let waitingBytes = 0;
@@ -140,13 +142,13 @@ export function createPendingAnswers(events: BatchEvents): PendingAnswers {
       const bytes = sizeOf(commit);
       waitingBytes += bytes;
       return new Promise((resolve, reject) => {
-        pending.push({ commit, bytes, askedAt: performance.now(), settled: false, resolve, reject });
+        pending.push({ commit, bytes, askedAt: nowMs(), settled: false, resolve, reject });
       });
     },
     addNumber() {
       if (isFull()) return undefined;
       return new Promise((resolve, reject) => {
-        const askedAt = performance.now();
+        const askedAt = nowMs();
         pending.push({ commit: undefined, bytes: 0, askedAt, settled: false, resolve, reject });
       });
     },
@@ -161,10 +163,10 @@ export function createPendingAnswers(events: BatchEvents): PendingAnswers {
     },
     get oldestMs() {
       const oldest = pending[first];
-      return oldest === undefined ? 0 : performance.now() - oldest.askedAt;
+      return oldest === undefined ? 0 : nowMs() - oldest.askedAt;
     },
     failOlderThan(ms, error) {
-      const limit = performance.now() - ms;
+      const limit = nowMs() - ms;
       for (let i = first; i < pending.length; i++) {
         const entry = pending[i];
         if (entry === undefined || entry.askedAt > limit) return;
