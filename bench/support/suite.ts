@@ -298,8 +298,6 @@ export const BENCHES: readonly Bench[] = [
         read: greatest(/: readers cost x([\d.]+) of kube-apiserver's/gm),
         isMet: atMost(0.7),
         peer: 'BENCH_KUBE_APISERVER',
-        limit:
-          'a bare server that makes the bytes of an event once and writes them straight to its sockets with TLS takes nearly as much (`bare with TLS, bytes made once` in the same run): what is left for feeds, views and bounds is a tenth',
       },
       {
         what: 'the same, p99 of delivery, slower of both stores',
