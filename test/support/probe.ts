@@ -2,8 +2,11 @@ import { get } from 'node:http';
 import type { ClusterNode } from './harness/cluster.ts';
 
 const EVERY_MS = 20;
-const DISCOVER_MS = 50;
-/** A container that is started is seen by the list long before it can be the only one that serves. */
+/**
+ * A container that is started is seen by the list long before it can be the only one that serves: it has to be healthy first. Each look lists and
+ * inspects on every engine, which took more processor time than the probes.
+ */
+const DISCOVER_MS = 200;
 const ANSWER_MS = 1_000;
 
 export interface ProbeResult {

@@ -35,7 +35,7 @@ function web(version: string) {
     healthCheck: {
       type: 'exec',
       command: ['wget -qO- http://127.0.0.1:8080/'],
-      interval: '200ms',
+      interval: '400ms',
       retries: 3,
     },
     update: { progressDeadline: '3s', onFailure: 'leave' },
