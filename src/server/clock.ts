@@ -69,6 +69,7 @@ export class RunningTimeout {
   readonly #run: () => void;
   readonly #endMs: number;
   #timer: NodeJS.Timeout;
+  #over: NodeJS.Immediate | undefined;
 
   constructor(run: () => void, ms: number) {
     this.#run = run;
@@ -78,12 +79,13 @@ export class RunningTimeout {
 
   clear(): void {
     clearTimeout(this.#timer);
+    clearImmediate(this.#over);
   }
 
   #fire(): void {
     const leftMs = this.#endMs - runningMs();
-    // A timer may fire a millisecond early.
-    if (leftMs <= 1) this.#run();
+    // A timer may fire a millisecond early. What has arrived by then is read before it is over.
+    if (leftMs <= 1) this.#over = setImmediate(this.#run);
     else this.#timer = setTimeout(() => this.#fire(), leftMs);
   }
 }

@@ -111,14 +111,17 @@ export class Membership {
   }
 
   async #renew(): Promise<void> {
-    const { leaseMs, log, onRefused } = this.#options;
+    const { leaseMs, clock, log, onRefused } = this.#options;
     const { signal } = this.#stopping;
-    let waitMs = leaseMs / RENEWALS;
+    const everyMs = leaseMs / RENEWALS;
+    let waitMs = everyMs;
     while (!signal.aborted) {
       await pause(waitMs, undefined, { signal }).catch(() => undefined);
       if (signal.aborted) return;
+      // An answer that came late, after a pause of this process, says little about now.
+      const dueMs = clock.monotonicMs() + everyMs;
       try {
-        waitMs = (await this.#renewed()) ? leaseMs / RENEWALS : 0;
+        waitMs = (await this.#renewed()) ? Math.max(0, dueMs - clock.monotonicMs()) : 0;
       } catch (error) {
         if (error instanceof StoreFormatError) return onRefused(error);
         log('the lease of this control plane could not be renewed', { problem: String(error) });
