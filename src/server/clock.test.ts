@@ -1,5 +1,7 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { MessageChannel } from 'node:worker_threads';
 import { expect, it } from 'vitest';
-import { RunningTime } from './clock.ts';
+import { RunningTime, RunningTimeout } from './clock.ts';
 
 function clockAt(ms: number) {
   const clock = { ms };
@@ -30,4 +32,24 @@ it('running time is not stopped by a thread that is held up again and again', ()
     clock.ms += 2500;
     expect(time.ms).toBe((pause + 1) * 1000);
   }
+});
+
+it('a timeout comes after answers that arrived before it was over', async () => {
+  let isOver = false;
+  const timeout = new RunningTimeout(() => (isOver = true), 30);
+  const { port1, port2 } = new MessageChannel();
+  port2.once('message', () => {
+    timeout.clear();
+    port2.close();
+  });
+  port1.postMessage('there, and taken when this thread goes on');
+  for (const end = performance.now() + 100; performance.now() < end; );
+  await pause(100);
+  expect(isOver).toBe(false);
+});
+
+it('a timeout comes when nothing does', async () => {
+  const begun = performance.now();
+  await new Promise<void>((resolve) => void new RunningTimeout(resolve, 30));
+  expect(performance.now() - begun).toBeGreaterThanOrEqual(28);
 });
