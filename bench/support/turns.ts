@@ -66,7 +66,7 @@ async function alone(
     // It has stood still itself, and has something to catch up with.
     if (pid !== undefined && others.length > 0) await idle(pid);
     const seen = await turn();
-    // What is under way when it is stopped would look to it as if its disk did not answer.
+    // What it has put off is done in its own time, not while it is stopped or in the turn after the next.
     if (pid !== undefined) await idle(pid);
     return seen;
   } finally {
