@@ -127,10 +127,15 @@ export class Client {
     yield* this.#streaming(given[0], () => this.#sdk.pieces(operation, ...given));
   }
 
-  /** Messages of a stream; taken up again after the last one where `resume` says so. */
-  async *frames<N extends StreamName>(operation: N, options: CallOptions<N>, resume: boolean) {
+  /** Messages of a stream; where somebody is to be told of its state, it is taken up again after the last one whenever it breaks. */
+  async *frames<N extends StreamName>(
+    operation: N,
+    options: CallOptions<N>,
+    onState?: (state: LiveState) => void,
+  ) {
+    const resume = onState !== undefined;
     yield* this.#streaming(options, () =>
-      this.#sdk.frames(operation, { ...options, resume, persistent: false }),
+      this.#sdk.frames(operation, { ...options, onState, resume, persistent: false }),
     );
   }
 

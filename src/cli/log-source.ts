@@ -47,7 +47,7 @@ export async function* streamedLines<N extends LogName>(
     return;
   }
   // What was printed already would come again: one that breaks off is not taken up.
-  for await (const { event, data } of client.frames(operation, options, false)) {
+  for await (const { event, data } of client.frames(operation, options)) {
     if (event === 'end') return;
     const entry = parsedRecord(data);
     const problem = event === 'problem';

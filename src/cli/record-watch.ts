@@ -14,16 +14,24 @@ const LEAST_MS = 1000;
 /** Not everything that is shown has an event. */
 const ANYWAY_MS = 10_000;
 
+/** Says when the connection is lost, and when it is there again. */
+export function connectionTeller(terminal: Session['terminal']): (state: LiveState) => void {
+  let isLost = false;
+  return (state) => {
+    if (state === 'reconnecting' && !isLost) terminal.err('the connection was lost; trying again\n');
+    if (state === 'live' && isLost) terminal.err('connected again\n');
+    if (state !== 'connecting') isLost = state === 'reconnecting';
+  };
+}
+
 /** Whenever something may have changed: by the tenant's events, and now and then anyway. Ends with the interruption. */
 async function* moments(session: Session, client: Client): AsyncGenerator<void> {
   const { interrupted: signal, terminal } = session;
   let wake = Promise.withResolvers<void>();
-  let isLost = false;
   let everyMs = ANYWAY_MS;
+  const tell = connectionTeller(terminal);
   const onState = (state: LiveState): void => {
-    if (state === 'reconnecting' && !isLost) terminal.err('the connection was lost; trying again\n');
-    if (state === 'live' && isLost) terminal.err('connected again\n');
-    if (state !== 'connecting') isLost = state === 'reconnecting';
+    tell(state);
     // What happened before it was open is looked at, too.
     if (state === 'live') wake.resolve();
   };

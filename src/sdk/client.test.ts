@@ -247,6 +247,18 @@ describe('a stream', () => {
     expect(seen[0]?.url).toBe('/api/v1/events?kind=node.ready');
   });
 
+  it('is taken up again from where it began if nothing came', async () => {
+    const { client, seen } = await serve((request, response, calls) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream', 'last-event-id': `@${calls}` });
+      if (calls > 2) return void response.write(frame(7));
+      response.write(': connected\n\n');
+      setTimeout(() => request.socket.destroy(), 20);
+    });
+    const { value } = await client.events().next();
+    expect(value?.id).toBe('7');
+    expect(seen.map(({ headers }) => headers['last-event-id'])).toEqual([undefined, '@1', '@1']);
+  });
+
   it('ends when it is refused, left, or not to be taken up again', async () => {
     const { client } = await serve((request, response) => {
       if (request.headers['x-tenant-id'] !== 'acme') return reply(response, 403, REJECTION);

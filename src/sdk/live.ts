@@ -10,7 +10,7 @@ export interface LiveSettings {
   readonly onState?: ((state: LiveState) => void) | undefined;
   /** Reopens a stream that ended, after its last message; default true. */
   readonly resume?: boolean | undefined;
-  /** A control plane that does not let it be opened is asked again, for ever; false: that ends it. True unless said. */
+  /** A control plane that does not let it be opened is asked again, for ever; false: that ends it, unless it was open before. True unless said. */
   readonly persistent?: boolean | undefined;
   /** Begin after this one. */
   readonly lastEventId?: string | undefined;
@@ -59,12 +59,13 @@ export async function* readFrames(
 ): AsyncGenerator<Frame> {
   let last = lastEventId;
   let failures = 0;
+  let wasOpen = false;
   onState?.('connecting');
   for (;;) {
-    let isOpen = false;
     try {
       const opened = await open(last, signal);
-      isOpen = true;
+      wasOpen = true;
+      last ??= opened.answer.headers.get('last-event-id') ?? undefined;
       onState?.('live');
       for await (const frame of framesOf(opened)) {
         failures = 0;
@@ -75,7 +76,7 @@ export async function* readFrames(
     } catch (error) {
       signal?.throwIfAborted();
       if (isFinal(error)) throw error;
-      if (!resume || (!isOpen && !persistent))
+      if (!resume || (!wasOpen && !persistent))
         throw error instanceof RejectionError || error instanceof UnreachableError
           ? error
           : new UnreachableError('The connection was lost.', { cause: error });

@@ -9,11 +9,14 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePort } from '../support/harness/free-port.ts';
 import { selfSigned } from '../support/harness/certificates.ts';
+import { startTcpProxy } from '../support/harness/tcp-proxy.ts';
 
 const BERTH = join(import.meta.dirname, '../../bin/berth');
 const TOKEN = 'cli-test-token-0123456789abcdef0123456789';
 /** A port of this machine where nothing listens: the registry is unreachable, which is a warning. */
 const IMAGE = '127.0.0.1:1/shop/web:1.4.2';
+
+const PATIENT = { timeout: 30_000, interval: 100 };
 
 const folder = mkdtempSync(join(tmpdir(), 'berth-cli-'));
 let server: ChildProcess;
@@ -704,23 +707,43 @@ describe('the rest', () => {
     expect(outcome.err).toContain('Is the control plane running there?');
   });
 
-  it('events are followed live', async () => {
+  it('events are followed live, also those of a time in which nobody answered', async () => {
+    const proxy = await startTcpProxy({ host: '127.0.0.1', port: Number(new URL(url).port) });
     const child = spawn(BERTH, ['events', '-f', '--subject', 'watched'], {
-      env: { PATH: process.env['PATH'] ?? '', HOME: folder, BERTH_CLI_SERVER: url, BERTH_CLI_TOKEN: TOKEN },
+      env: {
+        PATH: process.env['PATH'] ?? '',
+        HOME: folder,
+        BERTH_CLI_SERVER: `http://127.0.0.1:${proxy.port}`,
+        BERTH_CLI_TOKEN: TOKEN,
+      },
     });
-    let seen = '';
-    child.stdout.on('data', (chunk: Buffer) => {
-      seen += chunk.toString();
-    });
-    // Written until it is seen: when the stream has begun is not visible from outside.
-    for (let count = 1; !seen.includes('watched') && count < 60; count += 1) {
-      if (count === 1) await berth(['run', IMAGE, '--name', 'watched', '--no-wait']);
-      else await berth(['scale', 'watched', String(1 + (count % 2)), '--no-wait']);
+    try {
+      let seen = '';
+      let told = '';
+      child.stdout.on('data', (chunk: Buffer) => (seen += chunk.toString()));
+      child.stderr.on('data', (chunk: Buffer) => (told += chunk.toString()));
+      const streams = async (): Promise<string> =>
+        (await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${TOKEN}` } })).text();
+      await expect.poll(streams, PATIENT).toMatch(/^berth_streams 1$/m);
+      // It has had no event yet.
+      proxy.refuse(true);
+      await expect.poll(() => told, PATIENT).toContain('the connection was lost; trying again');
+      await berth(['run', IMAGE, '--name', 'watched', '--no-wait']);
+      // More often than a command asks that has nothing to go on with.
+      await expect.poll(() => proxy.accepted, PATIENT).toBeGreaterThan(6);
+      expect(child.exitCode).toBeNull();
+      proxy.refuse(false);
+      await expect.poll(() => seen, PATIENT).toMatch(/deployment\.created +deployment\/watched/);
+      expect(told).toContain('connected again');
+      await berth(['scale', 'watched', '2', '--no-wait']);
+      await expect.poll(() => seen, PATIENT).toMatch(/deployment\.updated +deployment\/watched/);
+      child.kill('SIGINT');
+      const [code] = (await once(child, 'close')) as [number];
+      expect(code).toBe(130);
+    } finally {
+      child.kill('SIGKILL');
+      await proxy.close();
     }
-    child.kill('SIGINT');
-    const [code] = (await once(child, 'close')) as [number];
-    expect(seen).toMatch(/deployment\.(?:created|updated) +deployment\/watched/);
-    expect(code).toBe(130);
   });
 
   it('version is that of the package', async () => {

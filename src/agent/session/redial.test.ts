@@ -13,7 +13,7 @@ describe('the pause before the next connection', () => {
       20,
       2_000,
     ],
-    ['stays within a second while nobody listens, as at a restart', { refused: true }, 12, 1_000],
+    ['stays within half a second while nobody listens, as at a restart', { refused: true }, 20, 500],
     ['grows when that was no restart', { refused: true }, 40, 20_000],
     ['is what it was told, and its turn', { queued: true, retryMs: 3_000 }, 20, 4_000],
   ])('%s', (_what, ended, rounds, ms) => {

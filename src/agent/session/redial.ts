@@ -5,9 +5,9 @@ const BACK_OFF: BackOff = { baseMs: 500, capMs: 20_000 };
 /** Nobody was there, so nobody is spared by a longer pause; and a node whose network is back is reached again only with its session. */
 const UNREACHED: BackOff = { baseMs: 500, capMs: 2_000 };
 /** Nobody listens: a control plane that starts again does so within a second or two, and a connection that is refused costs it nothing. */
-const REFUSED: BackOff = { baseMs: 250, capMs: 1_000 };
+const REFUSED: BackOff = { baseMs: 250, capMs: 500 };
 /** Rounds of those, some five seconds; then it is no restart, and thousands need not hurry. */
-const REFUSED_ROUNDS = 12;
+const REFUSED_ROUNDS = 20;
 /** Agents whose retry falls into the same second are spread over it. */
 const TURN_MS = 1_000;
 

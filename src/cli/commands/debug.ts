@@ -101,7 +101,7 @@ async function fromServer(
       profile: options.flag('profile') || undefined,
       member: options.text('member'),
     };
-    for await (const { event, data } of client.frames('GET /api/v1/system/debug', { query }, false)) {
+    for await (const { event, data } of client.frames('GET /api/v1/system/debug', { query })) {
       const entry = parsedRecord(data);
       const name = `server/${pathIn(textOf(entry['name']))}`;
       if (event === 'file')

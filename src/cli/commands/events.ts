@@ -6,6 +6,7 @@ import { textOf } from '../fields.ts';
 import { SINCE_OPTION, SUBJECT_OPTION, sinceTime, subjectOf } from '../history-filters.ts';
 import { outputFormat } from '../output.ts';
 import { printFound } from '../record-commands.ts';
+import { connectionTeller } from '../record-watch.ts';
 import type { Event } from '../records.ts';
 import { EVENTS, subjectText } from '../resources/events.ts';
 import type { Session } from '../session.ts';
@@ -59,7 +60,11 @@ async function follow(
   asJson: boolean,
 ): Promise<number> {
   try {
-    for await (const { data } of client.frames('GET /api/v1/events', { query }, true))
+    for await (const { data } of client.frames(
+      'GET /api/v1/events',
+      { query },
+      connectionTeller(session.terminal),
+    ))
       session.terminal.out(asJson ? `${data}\n` : `${eventLine(JSON.parse(data) as Event)}\n`);
   } catch (error) {
     if (!session.interrupted.aborted) throw error;

@@ -16,9 +16,6 @@ export const logsCommand: Subcommand = {
   ],
   run: async (session, { parameters: [name = ''], options }) => {
     const asked = { ...named(name), query: ownLogQuery(options) };
-    return printOwnLog(
-      session,
-      session.client(options).frames('GET /api/v1/nodes/{name}/logs', asked, false),
-    );
+    return printOwnLog(session, session.client(options).frames('GET /api/v1/nodes/{name}/logs', asked));
   },
 };

@@ -22,7 +22,7 @@ const logsCommand: Subcommand = {
   ],
   run: async (session, { options }) => {
     const query = { ...ownLogQuery(options), member: options.text('member') };
-    return printOwnLog(session, session.client(options).frames('GET /api/v1/system/logs', { query }, false));
+    return printOwnLog(session, session.client(options).frames('GET /api/v1/system/logs', { query }));
   },
 };
 

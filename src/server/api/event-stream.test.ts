@@ -52,15 +52,16 @@ function read({ view = ALL, last = '' }: { readonly view?: EventView; readonly l
     hold: () => true,
     signal: leaving.signal,
   };
-  const { stream } = eventStream(
+  const opening = eventStream(
     { store, headers: { 'last-event-id': last }, charge: () => undefined },
     feeds,
     view,
   );
-  const over = Promise.resolve(stream(sink));
+  const over = opening.then(({ stream }) => stream(sink));
   return {
     writes,
     over,
+    begun: async () => (await opening).headers?.['last-event-id'] ?? '',
     leave: () => leaving.abort(),
     stall: () => {
       takes = false;
@@ -109,6 +110,26 @@ describe('a stream of events', () => {
       await Promise.all([first.over, reader.over]);
     },
   );
+
+  it('goes on from where it began if it is cut off before its first event', async () => {
+    await tell('before');
+    const reader = read();
+    await turn();
+    reader.leave();
+    await reader.over;
+    await tell('a', 'b');
+    await tell('c');
+    const resumed = read({ last: await reader.begun() });
+    // Of a store that was put in the place of another: nothing is known of what it has had.
+    const elsewhere = read({ last: '@4711' });
+    await turn();
+    expect(reader.writes).toEqual([]);
+    expect(resumed.writes).toEqual(['a', 'b', 'c']);
+    expect(elsewhere.writes).toEqual(['before', 'a', 'b', 'c']);
+    resumed.leave();
+    elsewhere.leave();
+    await Promise.all([resumed.over, elsewhere.over]);
+  });
 
   it('ends in order when the control plane does, with what came before, also if it was asked for in that moment', async () => {
     const reader = read();

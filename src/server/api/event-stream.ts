@@ -15,6 +15,9 @@ const MAX_PENDING = 10_000;
 /** So many events that are looked through for what a reader missed count as one more request. */
 const READ_PER_REQUEST = 32;
 
+/** A moment, in the place of an event: of a reader that has had none yet. */
+const MOMENT = /^@(\d{1,15})$/;
+
 type Asked = Pick<RouteRequest, 'store' | 'headers' | 'charge'>;
 
 interface Missed {
@@ -25,22 +28,33 @@ interface Missed {
   readonly revision: number;
 }
 
+function lastOf(headers: Asked['headers']): string | undefined {
+  const last = headers['last-event-id'];
+  return typeof last === 'string' && last !== '' ? last : undefined;
+}
+
+async function now(store: Asked['store']): Promise<number> {
+  return (await store.rangeCold('events', '', { limit: 1 })).revision;
+}
+
 /** What came after the reader's last event. Events are ordered by commit; those of one commit by their ids. */
 async function readMissed({ store, headers, charge }: Asked): Promise<Missed> {
-  const last = headers['last-event-id'];
-  if (typeof last !== 'string' || last === '') {
-    const { revision } = await store.rangeCold('events', '', { limit: 1 });
-    return { events: [], size: 0, revision };
-  }
+  const last = lastOf(headers);
+  if (last === undefined) return { events: [], size: 0, revision: await now(store) };
   const { entries, revision, length } = await store.rangeCold('events');
   charge(entries.length / READ_PER_REQUEST);
-  const seen = entries.find(({ id }) => id === idOf('events', last));
+  const moment = Number(MOMENT.exec(last)?.[1]);
+  // A moment that is still to come is one of another store. What is not known any more is followed by all that is kept.
+  const seen =
+    moment <= revision
+      ? { createRevision: moment, id: undefined }
+      : entries.find(({ id }) => id === idOf('events', last));
   const events = entries
     .filter(
       ({ id, createRevision }) =>
         seen === undefined ||
         createRevision > seen.createRevision ||
-        (createRevision === seen.createRevision && id > seen.id),
+        (createRevision === seen.createRevision && seen.id !== undefined && id > seen.id),
     )
     .sort((a, b) => a.createRevision - b.createRevision || (a.id < b.id ? -1 : 1))
     .map(({ record }) => record);
@@ -117,10 +131,13 @@ async function pump(request: Asked, sink: StreamSink, feeds: EventFeeds, view: E
 }
 
 /** Live events; a lost watch or a slow reader ends the stream, and the client resumes with Last-Event-ID. */
-export function eventStream(request: Asked, feeds: EventFeeds, view: EventView): StreamReply {
+export async function eventStream(request: Asked, feeds: EventFeeds, view: EventView): Promise<StreamReply> {
+  const { store, headers } = request;
   return {
     status: 200,
     contentType: 'text/event-stream; charset=utf-8',
+    // Whoever is cut off before its first event goes on from here.
+    ...(lastOf(headers) === undefined && { headers: { 'last-event-id': `@${await now(store)}` } }),
     stream: (sink) => pump(request, sink, feeds, view),
   };
 }

@@ -68,7 +68,7 @@ const AMONG = {
 
 const RETRY_AFTER = { 'Retry-After': header('Seconds after which to ask again.', { type: 'integer' }) };
 
-function successHeaders({ query, method, success }: Route): Record<string, Schema> {
+function successHeaders({ query, method, success, lasts }: Route): Record<string, Schema> {
   const isList = success.answer?.type === 'list';
   return {
     'X-Request-Id': header('As in the log and the audit.'),
@@ -78,6 +78,13 @@ function successHeaders({ query, method, success }: Route): Record<string, Schem
     ...(isList ? {} : { ETag: header('Revision of the record, for If-Match; absent where there is none.') }),
     ...(method === 'POST'
       ? { 'Idempotency-Replayed': header('true: the answer to the first request with this key.') }
+      : {}),
+    ...(lasts === 'as-events'
+      ? {
+          'Last-Event-ID': header(
+            'Live: where it begins; for a reader that is cut off before its first event.',
+          ),
+        }
       : {}),
   };
 }
@@ -128,7 +135,7 @@ function responsesOf(route: Route, use: SchemaUse): Record<string, unknown> {
   return responses;
 }
 
-function headerParameters({ method, tenant, codes }: Route): readonly Schema[] {
+function headerParameters({ method, tenant, codes, lasts }: Route): readonly Schema[] {
   const optional = (name: string, description: string, schema: Schema = text) => ({
     name,
     in: 'header',
@@ -155,6 +162,9 @@ function headerParameters({ method, tenant, codes }: Route): readonly Schema[] {
       : []),
     ...(codes.includes('revision_mismatch')
       ? [optional('If-Match', 'Only this revision of the record: its ETag.', { ...text, ...IF_MATCH })]
+      : []),
+    ...(lasts === 'as-events'
+      ? [optional('Last-Event-ID', 'Live: all that came after the event with this id, and what comes then.')]
       : []),
   ];
 }

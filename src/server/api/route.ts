@@ -80,6 +80,7 @@ export interface JsonReply<A, S extends number = 200> extends SentJson {
 export interface StreamReply {
   readonly status: 200;
   readonly contentType: string;
+  readonly headers?: Readonly<Record<string, string>>;
   readonly stream: (sink: StreamSink) => Promise<void> | void;
 }
 

@@ -28,6 +28,7 @@ export async function sendStream<R extends ApiReply>(
   if (response.destroyed || response.closed) leave();
   reply.hijack();
   response.writeHead(result.status, {
+    ...result.headers,
     'content-type': result.contentType,
     'cache-control': 'no-store',
     'x-accel-buffering': 'no',
