@@ -36,6 +36,7 @@ beforeAll(async () => {
   [shop, bank] = [await cluster.plane.tenant('shop'), await cluster.plane.tenant('bank')];
   flow = new NodeFlow(cluster.plane);
   const mesh = {
+    engine: { ownFilter: true },
     environment: { BERTH_AGENT_MESH: '51820' },
     plug: (namespace: TestNamespace) => void lan.attach(namespace),
   };

@@ -28,7 +28,7 @@ let victim: string;
 let beforeStart: (() => void) | undefined;
 
 beforeAll(async () => {
-  daemon = await startEngine();
+  daemon = await startEngine({ ownFilter: true });
   await buildTestImage(daemon, TEST_IMAGE);
   proxy = await startEngineProxy({
     socketPath: daemon.socketPath,

@@ -32,7 +32,10 @@ beforeAll(async () => {
     await buildTestImage(daemon, IMAGE);
     if (kind === 'podman') await buildTestImage(daemon, NOBODY, { changes: ['USER nobody'] });
   };
-  await Promise.all([made('docker', startEngine()), made('podman', startPodman())]);
+  await Promise.all([
+    made('docker', startEngine({ ownFilter: true })),
+    made('podman', startPodman({ ownFilter: true })),
+  ]);
 });
 afterAll(async () => {
   for (const { daemon } of Object.values(machines)) await daemon.stop();

@@ -27,6 +27,7 @@ beforeAll(async () => {
   cluster = await startCluster();
   shop = await cluster.plane.tenant('shop');
   const mesh = {
+    engine: { ownFilter: true },
     environment: { BERTH_AGENT_MESH: '51820' },
     plug: (namespace: TestNamespace) => void lan.attach(namespace),
   };

@@ -38,7 +38,7 @@ const ask = (port: number, busybox = ''): string[] => {
 
 beforeAll(async () => {
   ensurePackages(['nftables']);
-  daemon = await startEngine();
+  daemon = await startEngine({ ownFilter: true });
   await buildTestImage(daemon, TEST_IMAGE);
   folder = mkdtempSync(join(tmpdir(), 'berth-metadata-'));
   writeFileSync(join(folder, 'index.html'), CREDENTIAL);

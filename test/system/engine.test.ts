@@ -23,7 +23,10 @@ const CAPABILITY_MASK = '00000000000404fb';
 /** Everything that a shell, a template or a JSON writer might take apart. */
 const AWKWARD = `a b"c'd\`e$(f)\${g};|&\n\t\\*?[h]{i} é☃%25=#`;
 
-const STARTERS = { docker: () => startEngine(), podman: () => startPodman() } as const;
+const STARTERS = {
+  docker: () => startEngine({ ownFilter: true }),
+  podman: () => startPodman({ ownFilter: true }),
+} as const;
 
 describe.each(['docker', 'podman'] as const)('engine on %s', (kind) => {
   let daemon: TestEngine;
