@@ -16,7 +16,8 @@ export interface SteadyLook {
   end(): Promise<Seen>;
 }
 
-const EVERY_MS = 100;
+/** What a look compares (processes, states) stays different once it changed; each costs engines several calls. */
+const EVERY_MS = 250;
 
 export function percentile(sorted: readonly number[], part: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? 0;

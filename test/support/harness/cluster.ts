@@ -31,7 +31,8 @@ export type { Tenant } from './plane-process.ts';
 
 export const BOX = 'berth.test/box:1';
 const WAIT_MS = 30_000;
-const POLL_MS = 50;
+/** A look costs engines several calls; what has to stay (a process, a state) differs at every later look once it changed. */
+const POLL_MS = 150;
 /** What tests do to engines on purpose is rightly told by agents. */
 const TOLD = 'the engine does not answer';
 const FAULT = /"level":(?:50|60|"error")|Error: |ExperimentalWarning|UnhandledPromise/;

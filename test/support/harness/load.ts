@@ -1,5 +1,7 @@
+import { inTier } from '../fault-tier.ts';
+
 /**
- * Requests without a pause, to one or several, and what became of them. One that fails is told with when it was, so that a test can say how
+ * Requests one after another, to one or several, and what became of them. One that fails is told with when it was, so that a test can say how
  * long something was away.
  *
  *     const load = await underLoad({ nginx: () => textOf(url) }, () => update());
@@ -22,6 +24,8 @@ export interface Load {
 
 export const DEADLINE_MS = 15_000;
 const CLIENTS = 6;
+/** Eight clients so ask every three milliseconds; without a pause, asking took more of the processors than what is asked. */
+const PAUSE_MS = inTier({ usual: 20, long: 5 });
 
 /** The clients are shared out among those that are asked. */
 export async function underLoad(
@@ -43,7 +47,7 @@ export async function underLoad(
       });
       slowestMs = Math.max(slowestMs, Math.round(performance.now() - began - beganMs));
       if (text !== undefined) texts.set(text, (texts.get(text) ?? 0) + 1);
-      await new Promise((resolve) => setTimeout(resolve, 5));
+      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
     }
   };
   const names = Object.entries(asked);
