@@ -76,22 +76,31 @@ async function followBare(name: string, page: Page): Promise<void> {
 
 /**
  * Pages that are followed in a file of their own, beside the others: all of them one after another took longer than any other file. They are those
- * that need images of programs, what is about credentials, and what has machines of its own. The rest has every other page, a new one too.
+ * that need images of programs, and what has machines of its own. The rest has every other page, a new one too.
  */
-const BESIDE: readonly string[] = ['first-ten-minutes.md', 'secrets.md'];
+const BESIDE: readonly string[] = ['first-ten-minutes.md'];
 /**
- * In the long tier: what they say is done in every run by `rotation-postgres`, `recovery` and `cli` of `test/system`, `test/suites/recovery-etcd`,
- * `test/flow/apply-folder`, and for containers by `test/security/confinement` and `test/system/engine`.
+ * In the long tier: what they say is done in every run by `rotation-postgres`, `cluster-secrets`, `recovery`, `cli`, `cli-jobs`, `cli-volumes`, `doctor`, `rollout-reasons` and
+ * `terminal` of `test/system`, `test/suites/recovery-etcd`, `test/flow/apply-folder` and `test/flow/plan`, and for containers by `test/security/confinement` and
+ * `test/system/engine`. That there are such commands and flags is looked at in every run (`commands.test.ts`).
  */
 const LONG_PAGES: readonly string[] = [
   'backups.md',
   'canary.md',
   'containers.md',
+  'failed-rollouts.md',
+  'inside-an-instance.md',
+  'jobs.md',
   'lost-token.md',
   'moving-to-etcd.md',
   'one-folder.md',
+  'planning.md',
   'recovery.md',
   'rotate-postgresql.md',
+  'scaling.md',
+  'secrets.md',
+  'troubleshooting.md',
+  'volumes.md',
 ];
 
 type Part = 'beside' | 'rest';
