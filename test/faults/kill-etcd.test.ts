@@ -14,7 +14,7 @@ import { type PushedImageRegistry, startPushedImage } from '../support/harness/p
  * something is changed. So each knows in the end what it did, and the store has exactly that, once.
  */
 
-const KILLS = inTier({ usual: 5, long: 100 });
+const KILLS = inTier({ usual: 3, long: 100 });
 const SEED = Number(process.env['KILL_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
 const WRITERS = 8;
 const BETWEEN_MS = 400;

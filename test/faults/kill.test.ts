@@ -13,7 +13,7 @@ import { type PushedImageRegistry, startPushedImage } from '../support/harness/p
  * F-01: kill -9 under 8 writers. What was acknowledged is there, whole; what is there was sent. The long tier has 200 kills and goes on between two of them until 20,000 writes are acknowledged in all.
  */
 
-const KILLS = inTier({ usual: 12, long: 200 });
+const KILLS = inTier({ usual: 8, long: 200 });
 const WRITES = inTier({ usual: 0, long: 20_000 });
 const TIMEOUT_MS = inTier({ usual: 240_000, long: 3_600_000 });
 /** A bound on the wait for writes, so that a store that takes none ends the test and not the patience. */

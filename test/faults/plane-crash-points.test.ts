@@ -19,7 +19,7 @@ import { agentKey } from '../support/agents/scripted-agent.ts';
  * long tier has a way for each commit and side, the usual one a single way with kills spread evenly over it.
  */
 const KILLER = new URL('../support/commit-killer.ts', import.meta.url).href;
-const KILLS_OF_USUAL_WAY = 10;
+const KILLS_OF_USUAL_WAY = 7;
 const TIMEOUT_MS = inTier({ usual: 300_000, long: 3 * 3_600_000 });
 const STEP_MS = 60_000;
 const SIDES = ['before', 'after'] as const;

@@ -1,11 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AgentBench, instance, stopped, TEST_IMAGE } from '../support/harness/agent-bench.ts';
-import { inTier } from '../support/fault-tier.ts';
+import { LONG_TIER } from '../support/fault-tier.ts';
 import { buildTestImage, startEngine, type TestEngine } from '../support/harness/engine.ts';
 
 /** F-05. */
-const KILLS = inTier({ usual: 5, long: 140 });
+const KILLS = 140;
 /** Kills fall from before the first call to the engine until after the last one, and then once more. */
 const KILL_POINTS = 15;
 const KILL_TIMEOUT_MS = 120_000 + KILLS * 10_000;
@@ -38,41 +38,46 @@ describe('an agent survives', () => {
     expect(plane.resolves).toEqual([]);
   });
 
-  it('being killed at any step: one container per instance, none left behind', {
-    timeout: KILL_TIMEOUT_MS,
-  }, async () => {
-    await using bench = await AgentBench.start(daemon);
-    const { plane, agent } = bench;
-    plane.assign([]);
-    await plane.until('a session', () => plane.connected);
-    const ids = ['ins_1', 'ins_2', 'ins_3'];
-    for (let round = 0; round < KILLS; round += 1) {
-      const wanted = ids.map((id) =>
-        round % 3 === 2 ? stopped(id) : instance(id, { needsSecrets: round % 2 === 0 }, { attempt: round }),
-      );
-      plane.observations.clear();
-      plane.assign(wanted);
-      await pause(((2 * round) % KILL_POINTS) * 27 + Math.floor(round / KILL_POINTS) * 3);
-      await agent.end('SIGKILL');
-      agent.launch();
-      for (const id of ids) {
-        const done = (): boolean => {
-          const seen = plane.observations.get(id);
-          return round % 3 === 2 ? seen?.phase === 'removed' : seen?.phase === 'running';
-        };
-        await plane.until(`round ${round}: ${id}`, done);
+  // In every run by `agent-crash-points`, which kills it at each call that changes something rather than at moments.
+  it.runIf(LONG_TIER)(
+    'being killed at any step: one container per instance, none left behind',
+    {
+      timeout: KILL_TIMEOUT_MS,
+    },
+    async () => {
+      await using bench = await AgentBench.start(daemon);
+      const { plane, agent } = bench;
+      plane.assign([]);
+      await plane.until('a session', () => plane.connected);
+      const ids = ['ins_1', 'ins_2', 'ins_3'];
+      for (let round = 0; round < KILLS; round += 1) {
+        const wanted = ids.map((id) =>
+          round % 3 === 2 ? stopped(id) : instance(id, { needsSecrets: round % 2 === 0 }, { attempt: round }),
+        );
+        plane.observations.clear();
+        plane.assign(wanted);
+        await pause(((2 * round) % KILL_POINTS) * 27 + Math.floor(round / KILL_POINTS) * 3);
+        await agent.end('SIGKILL');
+        agent.launch();
+        for (const id of ids) {
+          const done = (): boolean => {
+            const seen = plane.observations.get(id);
+            return round % 3 === 2 ? seen?.phase === 'removed' : seen?.phase === 'running';
+          };
+          await plane.until(`round ${round}: ${id}`, done);
+        }
+        // A call of the killed agent may reach the engine late: what it made is never started, and soon removed.
+        const attempts = async (): Promise<readonly unknown[]> =>
+          (await bench.engine.list({ all: true })).map(({ labels, status }) => [
+            labels['berth.io/attempt'],
+            status,
+          ]);
+        const expected = round % 3 === 2 ? [] : ids.map(() => [String(round), 'running']);
+        await expect.poll(attempts, { timeout: 10_000 }).toEqual(expected);
       }
-      // A call of the killed agent may reach the engine late: what it made is never started, and soon removed.
-      const attempts = async (): Promise<readonly unknown[]> =>
-        (await bench.engine.list({ all: true })).map(({ labels, status }) => [
-          labels['berth.io/attempt'],
-          status,
-        ]);
-      const expected = round % 3 === 2 ? [] : ids.map(() => [String(round), 'running']);
-      await expect.poll(attempts, { timeout: 10_000 }).toEqual(expected);
-    }
-    console.log(`${KILLS} kills of the agent: 0 duplicates, 0 containers left behind`);
-  });
+      console.log(`${KILLS} kills of the agent: 0 duplicates, 0 containers left behind`);
+    },
+  );
 
   it('a control plane that is away, cut off or silent: nothing is touched', async () => {
     await using bench = await AgentBench.start(daemon);

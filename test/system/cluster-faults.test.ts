@@ -81,7 +81,8 @@ const nodeIs = (tenant: Tenant, node: string, status: string, withinMs?: number)
   );
 
 describe('containers keep their process', () => {
-  it('when their agent is killed and comes back (F-05)', async () => {
+  // In every run by `agent-faults`, under an agent alone, and by `cluster-changes`.
+  it.runIf(LONG_TIER)('when their agent is killed and comes back (F-05)', async () => {
     const before = await deployed(shop, 3);
     for (const { agent } of [plain, live]) await agent.kill9();
     expect(await cluster.pids('web')).toEqual(before);
@@ -110,7 +111,8 @@ describe('containers keep their process', () => {
     expect(await cluster.containers('web')).toHaveLength(3);
   });
 
-  it('when their engine with live restore is restarted (F-06)', async () => {
+  // In every run by `agent-faults`, under an agent alone.
+  it.runIf(LONG_TIER)('when their engine with live restore is restarted (F-06)', async () => {
     const before = await deployed(shop, 2, { nodeId: 'fault-live' });
     await live.engine.restart();
     expect(await exactly(2)).toEqual(before);
@@ -147,7 +149,8 @@ describe('containers keep their process', () => {
 });
 
 describe('the wanted number is there again, and no more', () => {
-  it('after a restart of an engine that takes its containers with it (F-06)', async () => {
+  // In every run by `agent`, under an agent alone; a crash of an engine follows.
+  it.runIf(LONG_TIER)('after a restart of an engine that takes its containers with it (F-06)', async () => {
     await deployed(shop, 3);
     await plain.engine.restart();
     await exactly(3);
@@ -164,7 +167,8 @@ describe('the wanted number is there again, and no more', () => {
     await cluster.phase(shop, 'web', 'Running');
   });
 
-  it('after a container was removed by hand', async () => {
+  // In every run by `clock-jumps`, where a clock is set besides.
+  it.runIf(LONG_TIER)('after a container was removed by hand', async () => {
     const before = await deployed(shop, 2);
     const [victim] = await plain.containers('web');
     await plain.docker.remove(victim?.id ?? '', { force: true });

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
+import { LONG_TIER } from '../support/fault-tier.ts';
 import {
   BOX,
   type Cluster,
@@ -159,7 +160,7 @@ describe('never twice', () => {
 
   const container = async (name: string) => (await one.containers(`job.${name}`)).map(({ id }) => id);
 
-  it('the agent is killed while it runs, and comes back before its end', async () => {
+  it.runIf(LONG_TIER)('the agent is killed while it runs, and comes back before its end', async () => {
     await create('agent-mid', 'echo once; sleep 4');
     await phase('agent-mid', 'Running');
     const before = await container('agent-mid');

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
+import { LONG_TIER } from '../support/fault-tier.ts';
 import { type Cluster, type ClusterNode, startCluster, type Tenant } from '../support/harness/cluster.ts';
 
 let cluster: Cluster;
@@ -60,7 +61,8 @@ describe('a cut in one direction only (F-10)', () => {
   );
 });
 
-describe('an engine that hangs (F-07)', () => {
+/** In every run by `agent-faults`, under an agent alone. */
+describe.runIf(LONG_TIER)('an engine that hangs (F-07)', () => {
   it('is told; nothing is made twice when it goes on', async () => {
     await cluster.deploy(shop, { name: 'web', replicas: 2, nodeId: 'silent-1' });
     await cluster.phase(shop, 'web', 'Running');

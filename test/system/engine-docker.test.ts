@@ -7,6 +7,7 @@ import { DockerEngine } from '../../src/agent/engine/docker-engine.ts';
 import { EngineConflictError, EngineUnavailableError } from '../../src/agent/engine/errors.ts';
 import { collectOutput } from '../../src/agent/engine/exec-session.ts';
 import { EngineTransport } from '../../src/agent/engine/transport.ts';
+import { LONG_TIER } from '../support/fault-tier.ts';
 import { buildTestImage, startEngine, type TestEngine } from '../support/harness/engine.ts';
 
 const IMAGE = 'berth.test/box:1';
@@ -345,7 +346,8 @@ describe('an engine that goes and comes', () => {
     expect(await engine.inspect(id)).toMatchObject({ status: 'running', pid: before.pid });
   });
 
-  it('lets several engines run side by side with ports of their own', async () => {
+  // Every file with a cluster of several nodes has engines side by side.
+  it.runIf(LONG_TIER)('lets several engines run side by side with ports of their own', async () => {
     const daemons = await Promise.all([startEngine(), startEngine(), startEngine({ namespace: false })]);
     try {
       const answers = daemons.map(async (daemon, index) => {

@@ -1,11 +1,12 @@
 import { execFile } from 'node:child_process';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { parseAllDocuments } from 'yaml';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SHOP_IMAGES } from '../../examples/shop/images.ts';
 import { eventually } from '../support/eventually.ts';
+import { LONG_TIER } from '../support/fault-tier.ts';
 import { type Cluster, startCluster, type Tenant } from '../support/harness/cluster.ts';
 import { testImage } from '../support/harness/image.ts';
 
@@ -42,7 +43,7 @@ beforeAll(async () => {
     labels: { 'berth.io/country': 'DE', disk: 'ssd' },
     images: Object.fromEntries(
       Object.entries(SHOP_IMAGES)
-        .filter(([name]) => name !== 'shop/app:1.1')
+        .filter(([name]) => (LONG_TIER ? name !== 'shop/app:1.1' : name === 'shop/app:1.0'))
         .map(([name, content]) => [`${REGISTRY}/${name}`, testImage(content())]),
     ),
   });
@@ -73,6 +74,14 @@ describe('the examples', () => {
     }
   });
 
+  it('of the shop are accepted as one folder', async () => {
+    const folder = join(cluster.plane.dataDir, 'shop');
+    mkdirSync(folder);
+    for (const name of readdirSync(join(EXAMPLES, 'shop')).filter((one) => one.endsWith('.yaml')))
+      writeFileSync(join(folder, name), read(join('shop', name)));
+    await expect(berth('apply', '-f', folder, '--dry-run')).rejects.toMatchObject({ code: 5 });
+  });
+
   it('that are bodies of a route are accepted by it', async () => {
     await cluster.deploy(shop, { name: 'target', image: `${REGISTRY}/shop/app:1.0`, replicas: 1 });
     const bodies = [
@@ -93,7 +102,8 @@ describe('the examples', () => {
   });
 });
 
-describe('the shop', () => {
+/** Every run has what it is made of: gates in `cluster-life`, jobs in `cluster-jobs`, PostgreSQL with its credentials in `rotation-postgres`. */
+describe.runIf(LONG_TIER)('the shop', () => {
   const apply = async (name: string): Promise<string> => {
     const file = join(cluster.plane.dataDir, 'part.yaml');
     writeFileSync(file, read(`shop/${name}.yaml`));

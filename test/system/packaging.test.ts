@@ -71,7 +71,7 @@ beforeAll(async () => {
   ensurePackages(['docker.io', 'docker-registry', 'busybox-static']);
   installed = installPackage(folder);
   // In the namespace of the tests: what it publishes and what listens on loopback must reach each other.
-  engine = await startEngine({ namespace: false });
+  engine = await startEngine({ namespace: false, ownFilter: true });
 });
 
 afterAll(async () => {
@@ -188,8 +188,11 @@ describe('the package', () => {
     }
   });
 
-  it('goes from nothing to a page that answers', async () => {
+  it('goes from nothing to a page that answers, and leaves everything of others on the engine', async () => {
     const data = join(folder, 'up');
+    await buildTestImage(engine, 'berth.test/other:1');
+    docker('create', '--name', 'somebody-elses', 'berth.test/other:1');
+    const names = () => docker('ps', '--all', '--format', '{{.Names}}').split('\n');
     const args = ['up', '--quickstart', '--engine', engine.socketPath, '--data-dir', data, '--port', '7700'];
     const up = start(args, { PATH: `${join(installed.prefix, 'bin')}:${PLAIN_PATH}` });
     try {
@@ -199,13 +202,16 @@ describe('the package', () => {
         (said) => said.includes('Ctrl-C stops everything') || up.child.exitCode !== null,
         60_000,
       );
+      expect(text).toContain(`at ${engine.socketPath}, which runs already`);
       const url = /Sample +(http:\S+)/.exec(text)?.[1] ?? `no address in:\n${text}`;
       expect(await (await fetch(url)).text()).toContain('It works');
       // Lines to paste name the command as it is found on the path.
       expect(text).toMatch(/^ {2}berth get deployments$/m);
       expect(berth('get', 'deployments')).toMatch(/hello +Running +1\/1/);
+      expect(names()).toEqual(expect.arrayContaining(['hello', 'somebody-elses']));
     } finally {
       expect(await end(up, 'SIGINT')).toBe(0);
+      expect(names()).toEqual(['somebody-elses']);
       berth('up', '--clean', '--data-dir', data);
     }
   });

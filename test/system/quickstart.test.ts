@@ -7,6 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ensureWatchdog } from '../../src/agent/volumes/watchdog-process.ts';
 import { eventually } from '../support/eventually.ts';
+import { LONG_TIER } from '../support/fault-tier.ts';
 import { EngineTransport } from '../../src/agent/engine/transport.ts';
 import { buildTestImage, startEngine } from '../support/harness/engine.ts';
 import { ensurePackages } from '../support/harness/packages.ts';
@@ -257,10 +258,11 @@ describe('the quickstart', () => {
   });
 });
 
-describe('the quickstart beside an engine that runs already', () => {
+/** In every run by `packaging`, with the program as it is installed. */
+describe.runIf(LONG_TIER)('the quickstart beside an engine that runs already', () => {
   it('uses it, and leaves nothing of its own and everything of others in it', async () => {
     // In the namespace of the tests: the registry on loopback and the published port must be reachable.
-    await using engine = await startEngine({ namespace: false });
+    await using engine = await startEngine({ namespace: false, ownFilter: true });
     await buildTestImage(engine, 'berth.test/other:1');
     const transport = new EngineTransport(engine.socketPath);
     const path = '/v1.41/containers/create?name=somebody-elses';

@@ -7,10 +7,10 @@ import { describeRun, runSequence, shrink } from './run.ts';
  * PROMISE_FIRST where they begin.
  */
 const ONE = process.env['PROMISE_SEED'];
-const SEEDS = Number(process.env['PROMISE_SEEDS'] ?? inTier({ usual: 100, long: 20_000 }));
+const SEEDS = Number(process.env['PROMISE_SEEDS'] ?? inTier({ usual: 80, long: 20_000 }));
 const FIRST = Number(process.env['PROMISE_FIRST'] ?? 1);
 /** Also in every run: here the rarest of the planted mistakes is looked for. All others are among the first. */
-const RARE = { from: 2000, count: 50 };
+const RARE = { from: 2000, count: 20 };
 /** Of one block. */
 const TIMEOUT_MS = 900_000;
 const BLOCK = 20;
