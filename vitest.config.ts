@@ -13,8 +13,6 @@ process.env['GOGC'] ??= '400';
 // gets a process, a few at a time, after the unit tests.
 const started = {
   pool: 'forks' as const,
-  // More than cores: engines, stores and agents are waited for. With six, on a machine in a slow hour, requests to a container took 15 s and
-  // files failed three times that pass by themselves.
   maxWorkers: 4,
   testTimeout: 120_000,
   hookTimeout: 300_000,
@@ -26,7 +24,13 @@ const started = {
 /** What computes: a browser, simulations, a heap that is filled. */
 const computing = { ...started, sequence: { groupOrder: 1 } };
 /** What waits: for engines, stores, leases, processes that start. */
-const waiting = { ...started, sequence: { groupOrder: 2 } };
+const waiting = {
+  ...started,
+  // Many more than cores: less than half of their time is on a processor. With six, when it was more than half, requests to a container took 15 s in a slow hour and
+  // files failed three times that pass by themselves.
+  maxWorkers: 5,
+  sequence: { groupOrder: 2 },
+};
 
 const DASHBOARD = 'test/system/dashboard*.test.ts';
 /** With those of `system`: a browser drops its requests whenever a network interface comes or goes on the machine. */
