@@ -1,9 +1,15 @@
 import { once } from 'node:events';
 import { createServer as createHttp2Server } from 'node:http2';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
-import { afterEach, expect, it } from 'vitest';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterEach, describe, expect, it } from 'vitest';
+import { LONG_TIER } from '../../../../test/support/fault-tier.ts';
 import { EtcdCluster } from './cluster.ts';
+import { Connection } from './connection.ts';
+import { keySpaceUnder } from './key-space.ts';
 import { METHODS } from './messages.ts';
+import { SentRecords } from './sent-records.ts';
+import { EtcdWatch } from './watch.ts';
 
 const closing: (() => void)[] = [];
 afterEach(() => {
@@ -53,4 +59,51 @@ it('where there is no other member it has all of its time, and is known not to b
     message: expect.stringContaining('no connection within'),
   });
   expect(performance.now() - begun).toBeGreaterThan(250);
+});
+
+/** In the long tier: it is time that passes. */
+describe.runIf(LONG_TIER)('a process that does not run for a while', () => {
+  /** This thread, which is also that of the member: what was sent is not even read, as when a machine stands still. */
+  const suspended = (ms: number): void => {
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+  };
+
+  it('gives a connection that it was making the rest of its time', async () => {
+    const connection = new Connection(await member(), undefined);
+    closing.push(() => connection.close());
+    const connected = connection.connected();
+    suspended(7_000);
+    await connected;
+  });
+
+  it('does not give up a watch that it was creating', async () => {
+    let streams = 0;
+    const server = createHttp2Server();
+    server.on('stream', () => {
+      streams += 1;
+    });
+    const cluster = new EtcdCluster({ endpoints: [await listening(server)], timeoutMs: 2_000 });
+    const watch = new EtcdWatch(
+      {
+        cluster,
+        keys: keySpaceUnder('berth/'),
+        readHead: async () => 0,
+        sent: new SentRecords(),
+        onClosed: () => undefined,
+      },
+      '',
+      0,
+      { onBatch: () => undefined, onLost: () => undefined },
+    );
+    closing.push(
+      () => watch.close(),
+      () => cluster.close(),
+    );
+    while (streams === 0) await pause(10);
+    suspended(4_000);
+    // Of the 2 s of the creation one second is left; a new one would begin after 50 ms.
+    await pause(500);
+    expect(streams).toBe(1);
+    while (streams === 1) await pause(10);
+  });
 });

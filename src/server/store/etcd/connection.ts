@@ -136,7 +136,7 @@ export class Connection {
       this.#problem = problemOf(error);
       socket.destroy();
     });
-    const timer = setTimeout(() => {
+    const timer = new RunningTimeout(() => {
       isRefusal = false;
       session.destroy(new Error(`no connection within ${CONNECT_TIMEOUT_MS} ms`));
     }, CONNECT_TIMEOUT_MS);
@@ -145,7 +145,7 @@ export class Connection {
     });
     // The first that a member says: before that it may still refuse a connection whose handshake is over here.
     session.once('remoteSettings', () => {
-      clearTimeout(timer);
+      timer.clear();
       // The peer ended it in the same moment: `close` follows, and tells who waits.
       if (session.destroyed) return;
       session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
@@ -162,7 +162,7 @@ export class Connection {
       this.#problem = problemOf(error);
     });
     session.once('close', () => {
-      clearTimeout(timer);
+      timer.clear();
       if (!established) {
         if (isRefusal && !this.#closed && !this.#problem.endsWith(REFUSED_TLS))
           this.#problem = `${this.#problem}; ${REFUSED_TLS}`;

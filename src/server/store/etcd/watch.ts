@@ -1,3 +1,4 @@
+import { RunningTimeout } from '../../clock.ts';
 import type { KvChange, KvChangeBatch, KvEntry, Watch, WatchHandlers } from '../kv.ts';
 import { backOffMs } from './back-off.ts';
 import type { EtcdCluster, Stream } from './cluster.ts';
@@ -41,6 +42,7 @@ export class EtcdWatch implements Watch {
   #held: WireEvent[] = [];
   #clusterId: string | undefined;
   #stream: Stream | undefined;
+  #creation: RunningTimeout | undefined;
   #timer: NodeJS.Timeout | undefined;
   #attempt = 0;
   #open = true;
@@ -77,6 +79,7 @@ export class EtcdWatch implements Watch {
   #end(lost?: string): void {
     if (!this.#open) return;
     this.#open = false;
+    this.#creation?.clear();
     clearTimeout(this.#timer);
     this.#stream?.close();
     this.#context.onClosed(this);
@@ -90,7 +93,7 @@ export class EtcdWatch implements Watch {
     // Progress needs every revision of the store to pass by; the prefix is then kept to on this side.
     const bounds = this.reportsProgress ? keys.all : keys.bounds(this.#prefix);
     this.#held = [];
-    this.#timer = setTimeout(() => this.#abandon(), cluster.timeoutMs);
+    this.#creation = new RunningTimeout(() => this.#abandon(), cluster.timeoutMs);
     // From the last delivered revision, not from the next: etcd takes a start at exactly the compacted revision
     // although deletions made in it are already forgotten. What was delivered before is dropped on arrival.
     const createRequest = {
@@ -115,6 +118,7 @@ export class EtcdWatch implements Watch {
 
   #reconnect(fault: Fault | undefined): void {
     if (!this.#open) return;
+    this.#creation?.clear();
     clearTimeout(this.#timer);
     this.#stream?.close();
     if (fault?.kind === 'compacted') {
@@ -159,7 +163,7 @@ export class EtcdWatch implements Watch {
   }
 
   #created(answer: WireWatchResponse): void {
-    clearTimeout(this.#timer);
+    this.#creation?.clear();
     this.#attempt = 0;
     const clusterId = answer.header.clusterId.toString();
     this.#clusterId ??= clusterId;
