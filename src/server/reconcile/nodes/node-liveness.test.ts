@@ -98,6 +98,20 @@ describe('node liveness controller', () => {
     expect([...sim.containers.values()].filter(({ node }) => node !== 'n1')).toHaveLength(3);
   });
 
+  it('fails no node when one that returns is judged before the first tick after a suspension', async () => {
+    await sim.advance(40_000);
+    sim.cut('n1');
+    await sim.advance(20_000);
+    expect(statusOf('n1')?.status).toBe('failed');
+    sim.time.suspend(90_000);
+    sim.connect('n1');
+    await sim.settle();
+    expect(['n1', 'n2', 'n3'].map((node) => statusOf(node)?.status)).toEqual(['ready', 'ready', 'ready']);
+    await sim.advance(30_000);
+    expect((await sim.events('node.failed')).map(({ subject }) => subject.name)).toEqual(['n1']);
+    expect(await sim.events('scheduler.brake_on')).toEqual([]);
+  });
+
   it('fails no node after a start, a suspension or a jump of the wall clock', async () => {
     await sim.apply({ name: 'web', replicas: 3 });
     await sim.advance(40_000);

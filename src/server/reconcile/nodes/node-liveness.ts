@@ -209,17 +209,22 @@ export class NodeLivenessController implements Controller, Liveness {
     });
   }
 
-  #tick(): void {
+  /** Before any judgement: after a pause of the process, what arrived is read, and may ask for one, before timers are. */
+  #forgivePause(): void {
     const nowMs = this.#deps.clock.monotonicMs();
     const gapMs = nowMs - this.#lastTickMs;
+    if (gapMs <= this.#timings.lateAfterMs) return;
     this.#lastTickMs = nowMs;
-    if (gapMs > this.#timings.lateAfterMs) {
-      this.#deps.log('the liveness loop was late; silence of that time is not held against nodes', { gapMs });
-      for (const { nodes } of this.#tenants.values()) {
-        for (const node of nodes.values())
-          node.pulse = forgiveSilence(node.pulse, nowMs, gapMs, this.#timings.failAfterMs);
-      }
+    this.#deps.log('the liveness loop was late; silence of that time is not held against nodes', { gapMs });
+    for (const { nodes } of this.#tenants.values()) {
+      for (const node of nodes.values())
+        node.pulse = forgiveSilence(node.pulse, nowMs, gapMs, this.#timings.failAfterMs);
     }
+  }
+
+  #tick(): void {
+    this.#forgivePause();
+    this.#lastTickMs = this.#deps.clock.monotonicMs();
     for (const tenantId of this.#withNodes) {
       if (this.#elsewhere !== undefined && this.#deps.owns(tenantId))
         this.#hearElsewhere(this.#elsewhere, tenantId);
@@ -251,6 +256,7 @@ export class NodeLivenessController implements Controller, Liveness {
   }
 
   async #judge(tenantId: TenantId): Promise<void> {
+    this.#forgivePause();
     const tenant = this.#deps.store.forTenant(tenantId);
     const pulses = this.#pulses(tenantId);
     if (pulses.enrolmentChanged) this.#compareEnrolled(tenant, pulses);
