@@ -5,6 +5,7 @@
  *     const { id, primary } = await stage.written('data');
  */
 import { existsSync, readFileSync } from 'node:fs';
+import { uptime } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { eventually } from '../eventually.ts';
@@ -138,12 +139,14 @@ export class VolumeStage {
     return linesOf(join(volumeFolder(node, id), `data-${epoch}`, 'log'));
   }
 
+  /** What the copy had is no sign of its new writer: lines that are written from now on are. */
   async linesAfter(node: ClusterNode, id: string, more: number): Promise<readonly Line[]> {
-    const before = this.lines(node, id, 2).length;
+    const now = uptime();
     return await eventually(
       'it writes again',
       () => this.lines(node, id, 2),
-      (all) => all.length > before + more,
+      (all) => all.filter(({ at }) => at > now).length > more,
+      PROMOTED_MS,
     );
   }
 
