@@ -4,6 +4,13 @@ import { performance } from 'node:perf_hooks';
 export interface Clock {
   now(): Date;
   monotonicMs(): number;
+  /** The same without pauses of this process; absent: as `monotonicMs`. */
+  readonly runningMs?: () => number;
+}
+
+/** What is waited for in steps of the progress of others, who could not be heard in a pause of this process. */
+export function progressMs(clock: Clock): number {
+  return clock.runningMs?.() ?? clock.monotonicMs();
 }
 
 let lastMs = Number.NaN;
@@ -23,6 +30,7 @@ export function timeText(clock: Pick<Clock, 'now'>): string {
 export const systemClock: Clock = {
   now: () => new Date(),
   monotonicMs: () => performance.now(),
+  runningMs: () => runningMs(),
 };
 
 const LOOK_EVERY_MS = 1000;

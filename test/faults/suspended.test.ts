@@ -1,8 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { LiveAgent } from '../support/agents/live-agent.ts';
+import { agentKey } from '../support/agents/scripted-agent.ts';
 import { eventually } from '../support/eventually.ts';
 import { LONG_TIER } from '../support/fault-tier.ts';
 import { type Etcd, startEtcd } from '../support/harness/etcd.ts';
+import { joinToken, nodeFacts } from '../support/harness/node-flow.ts';
 import { PlaneProcess } from '../support/harness/plane-process.ts';
 import { type PushedImageRegistry, startPushedImage } from '../support/harness/pushed-image.ts';
 
@@ -77,4 +80,51 @@ describe.runIf(LONG_TIER)('a control plane that is suspended with commits under 
       }
     },
   );
+
+  it('does not hold its pause against a rollout under way', { timeout: 120_000 }, async () => {
+    const plane = await new PlaneProcess(LIMITS).start();
+    let agent: LiveAgent | undefined;
+    try {
+      const { call } = await plane.tenant('shop');
+      const key = agentKey();
+      const { body } = await plane.as(await joinToken(call))('POST', '/api/v1/nodes', nodeFacts('n1', key));
+      agent = new LiveAgent({ node: 'n1', key, token: body.nodeToken as string }, [plane.url]);
+      let isSlow = false;
+      const quick = new Set<string>();
+      agent.seen = ({ id }) => {
+        if (!isSlow) quick.add(id);
+        return { health: quick.has(id) ? 'healthy' : 'starting' };
+      };
+      const status = async () => (await call('GET', '/api/v1/deployments/web')).body.status;
+      const spec = {
+        name: 'web',
+        image: pushed.image,
+        healthCheck: { type: 'exec', command: ['probe'] },
+        update: { progressDeadline: '10s' },
+      };
+      const made = await call('POST', '/api/v1/deployments', spec);
+      expect([made.status, made.body.why]).toEqual([201, undefined]);
+      await eventually('it runs', status, (now) => now?.phase === 'Running');
+      isSlow = true;
+      await call('PUT', '/api/v1/deployments/web', { environment: { LEVEL: 'debug' } });
+      const own = agent;
+      await eventually(
+        'the new one starts',
+        () => own.running.length,
+        (count) => count === 2,
+      );
+      plane.pause();
+      await pause(SUSPENDED_MS);
+      // It became healthy while nobody listened.
+      isSlow = false;
+      plane.resume();
+      await eventually('the new one runs', status, (now) => now?.phase === 'Running');
+      const { body: failed } = await call('GET', '/api/v1/events?kind=deployment.rollout_failed');
+      expect(failed).toEqual([]);
+    } finally {
+      plane.resume();
+      await agent?.stop();
+      await plane.end('SIGKILL');
+    }
+  });
 });

@@ -8,6 +8,7 @@ import type { PlacementRefusal } from '../../../core/plan/rollout/placer.ts';
 import { standsStill } from '../../../core/model/volume.ts';
 import type { PlanEnd } from '../../placement/first-plan.ts';
 import { claimants } from '../../placement/volume-claims.ts';
+import { progressMs } from '../../clock.ts';
 import { leadingId } from '../../store/keys.ts';
 import { FEWEST_COMMIT_WRITES } from '../../store/kv.ts';
 import { idOf, prefixOf, segmentsOf } from '../../store/record-ids.ts';
@@ -220,7 +221,7 @@ export class InstancesController extends Reconciler {
       ...this.#canary(tenantId, snapshot, memory.unplaced.get(id)),
       ...this.#settle,
       batch: this.#batch,
-      nowMs: startedMs,
+      nowMs: progressMs(clock),
     });
     this.decided(startedMs);
     const end = this.#begin(memory, snapshot, plan);
@@ -248,7 +249,7 @@ export class InstancesController extends Reconciler {
     const memory = this.#tenantMemory(tenantId);
     if (this.#first.has(key) || memory.deployments.has(id) || isLeft(tenant, id)) return undefined;
     const snapshot = firstSnapshot(tenant, id, record);
-    const plan = this.#firstPlan(snapshot, record, startedMs);
+    const plan = this.#firstPlan(snapshot, record, progressMs(clock));
     if (plan === undefined) return undefined;
     this.decided(startedMs);
     const guard = shardGuard?.(tenantId);

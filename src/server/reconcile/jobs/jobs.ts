@@ -6,6 +6,7 @@ import type { CronSchedule, ParseSchedule } from '../../../core/model/schedule.t
 import type { JobMemory, JobPlan } from '../../../core/plan/jobs/job-plan.ts';
 import type { CommandProgress, PlannedCommand } from '../../../core/plan/jobs/before-command.ts';
 import { planJob } from '../../../core/plan/jobs/jobs.ts';
+import { progressMs } from '../../clock.ts';
 import { idOf, prefixOf, segmentsOf } from '../../store/record-ids.ts';
 import { moveGates, writerGates } from '../../placement/volume-writers.ts';
 import type { InstanceCommands } from '../../runtime/instance-commands.ts';
@@ -116,7 +117,7 @@ export class JobsController extends Reconciler {
       placer: { place: (specHash) => this.#placer(tenantId, key, snapshot, specHash).place() },
       ...(schedule && { schedule }),
       ...(memory && { memory }),
-      nowMs: startedMs,
+      nowMs: progressMs(clock),
       wallMs: clock.now().getTime(),
       times: TIMES,
       nextRunId: () => ids.next('run'),
