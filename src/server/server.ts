@@ -116,6 +116,7 @@ export async function startServer({
   const formats = new FormatKeeper(base);
   const listener = {
     onIsolated: () => dispatch.release(),
+    onLeaseLost: () => dispatch.endSilentSessions(),
     onRefused: (error: Error) => formats.refused(error),
   };
   await untilDone(() => cluster.join(address, listener), waiting, signal);

@@ -48,6 +48,7 @@ class Plane {
       clock,
       sees,
       log,
+      onLost: async () => undefined,
       onRefused: log,
     });
     this.shards = new Shards({ store, membership: this.membership, clock, log, say: log });
@@ -149,6 +150,7 @@ describe('shards on etcd', () => {
     const kv = await openEtcdKv({ endpoints: etcd.endpoints });
     const log = (): void => undefined;
     const member = new Membership({
+      onLost: async () => undefined,
       onRefused: (error) => expect.fail(error.message),
       kv,
       id: 'cp_cut',
@@ -207,6 +209,7 @@ describe('shards on etcd', () => {
     const hold = Promise.withResolvers<boolean>();
     let asked = 0;
     const member = new Membership({
+      onLost: async () => undefined,
       onRefused: (error) => expect.fail(error.message),
       kv,
       id: 'cp_late',

@@ -476,6 +476,11 @@ export class Dispatch {
     this.#sessions.tellAnchors();
   }
 
+  /** Of agents that do not answer now; resolves when the other control planes can know. */
+  endSilentSessions(): Promise<void> {
+    return this.#sessions.endSilent();
+  }
+
   /** Sends every agent to another control plane. */
   release(): void {
     this.#sessions.release();

@@ -43,6 +43,8 @@ export interface OwnAnswers {
 export interface JoinListener {
   /** The store is out of reach of this process alone. */
   readonly onIsolated: () => void;
+  /** Its lease was lost, and to the others its sessions with it: they count as alive again when this has resolved and it is back. */
+  readonly onLeaseLost: () => Promise<void>;
   /** Its lease was lost, and it may not join again beside what the store and the others are by now. */
   readonly onRefused: (error: Error) => void;
 }

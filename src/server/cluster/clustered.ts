@@ -126,7 +126,7 @@ export class Clustered implements Cluster {
     return agreeOnRootKey(store.kv, ids, rootKeyPlace);
   }
 
-  async join(address: OwnAddress, { onIsolated, onRefused }: JoinListener): Promise<void> {
+  async join(address: OwnAddress, { onIsolated, onLeaseLost, onRefused }: JoinListener): Promise<void> {
     const { store, format, clock, leaseMs, log, say } = this.#options;
     const startedAt = clock.now().toISOString();
     const node = idOf('control-plane-nodes', address.nodeName);
@@ -145,6 +145,7 @@ export class Clustered implements Cluster {
       leaseMs,
       clock,
       sees: (revision) => store.view.reached(revision),
+      onLost: onLeaseLost,
       onRefused,
       log,
     });

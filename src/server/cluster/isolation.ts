@@ -3,7 +3,7 @@ import type { Membership } from './membership.ts';
 const LOOK_MS = 1000;
 
 export interface IsolationOptions {
-  readonly membership: Pick<Membership, 'certain'>;
+  readonly membership: Pick<Membership, 'certain' | 'isRejoining'>;
   readonly othersReach: () => Promise<boolean>;
   readonly onIsolated: () => void;
 }
@@ -17,6 +17,7 @@ export class Isolation {
   readonly #timer: NodeJS.Timeout;
   #asking = false;
   #disconnected = false;
+  #wasUncertain = false;
 
   constructor(options: IsolationOptions) {
     this.#options = options;
@@ -30,11 +31,20 @@ export class Isolation {
 
   async #look(): Promise<void> {
     const { membership, othersReach, onIsolated } = this.#options;
-    if (membership.certain) this.#disconnected = false;
-    if (membership.certain || this.#asking || this.#disconnected) return;
+    if (membership.certain) {
+      this.#disconnected = false;
+      this.#wasUncertain = false;
+    }
+    // What the store has answered is no silence of it.
+    if (membership.certain || membership.isRejoining || this.#asking || this.#disconnected) return;
+    // The first look after a pause of this process comes before any answer that the store could have given since.
+    if (!this.#wasUncertain) {
+      this.#wasUncertain = true;
+      return;
+    }
     this.#asking = true;
     try {
-      if (!(await othersReach()) || membership.certain) return;
+      if (!(await othersReach()) || membership.certain || membership.isRejoining) return;
       this.#disconnected = true;
       onIsolated();
     } finally {

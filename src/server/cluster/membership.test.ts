@@ -1,4 +1,5 @@
 import { afterEach, expect, it } from 'vitest';
+import { eventually } from '../../../test/support/eventually.ts';
 import { systemClock } from '../clock.ts';
 import { StoreFormat } from '../store/format.ts';
 import { globalKey } from '../store/keys.ts';
@@ -35,7 +36,11 @@ function leasing(): { readonly kv: Kv; readonly held: () => Promise<number> } {
   return { kv: { ...memory, grantLease }, held };
 }
 
-function member(kv: Kv, onRefused: (error: Error) => void): Membership {
+function member(
+  kv: Kv,
+  onRefused: (error: Error) => void,
+  onLost: () => Promise<void> = async () => undefined,
+): Membership {
   joined = new Membership({
     kv,
     id: 'cp_1',
@@ -44,6 +49,7 @@ function member(kv: Kv, onRefused: (error: Error) => void): Membership {
     leaseMs: 400,
     clock: systemClock,
     sees: async () => true,
+    onLost,
     onRefused,
     log: () => undefined,
   });
@@ -67,4 +73,55 @@ it('that may not join leaves no lease behind', async () => {
   await kv.commit({ puts: [FAR] });
   await expect(member(kv, () => undefined).join()).rejects.toThrow('control_plane_too_far');
   expect(await held()).toBe(0);
+});
+
+it('that lost its lease is back when what has to come before is done, and not earlier', async () => {
+  const { kv } = leasing();
+  const begun = Promise.withResolvers<void>();
+  const done = Promise.withResolvers<void>();
+  const membership = member(
+    kv,
+    () => undefined,
+    () => {
+      begun.resolve();
+      return done.promise;
+    },
+  );
+  await membership.join();
+  const key = globalKey('control-planes', 'cp_1');
+  expect(await kv.get(key)).toBeDefined();
+  await kv.revokeLease(membership.lease ?? expect.fail('it has no lease'));
+  await begun.promise;
+  await new Promise((resolve) => setTimeout(resolve, 600));
+  expect([await kv.get(key), membership.certain, membership.isRejoining]).toEqual([undefined, false, true]);
+  done.resolve();
+  await eventually(
+    'it is back',
+    () => kv.get(key),
+    (entry) => entry !== undefined,
+  );
+  await eventually(
+    'it is certain',
+    () => membership.certain,
+    (is) => is,
+  );
+  expect(membership.isRejoining).toBe(false);
+});
+
+it('leaves although what has to come before it is back never ends', async () => {
+  const { kv } = leasing();
+  const begun = Promise.withResolvers<void>();
+  const membership = member(
+    kv,
+    () => undefined,
+    () => {
+      begun.resolve();
+      return new Promise(() => undefined);
+    },
+  );
+  await membership.join();
+  await kv.revokeLease(membership.lease ?? expect.fail('it has no lease'));
+  await begun.promise;
+  await membership.leave();
+  expect(await kv.get(globalKey('control-planes', 'cp_1'))).toBeUndefined();
 });

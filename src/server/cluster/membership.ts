@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Clock } from '../clock.ts';
 import { globalKey } from '../store/keys.ts';
@@ -16,6 +17,8 @@ export interface MembershipOptions {
   readonly clock: Clock;
   /** Resolves when the process sees everything that was stored up to the revision; false: it does not follow. */
   readonly sees: (revision: number) => Promise<boolean>;
+  /** The lease was lost although the process lives. It joins again when this has resolved. */
+  readonly onLost: () => Promise<void>;
   /** The store does not take this release any more, which no waiting changes. */
   readonly onRefused: (error: StoreFormatError) => void;
   readonly log: (problem: string, details: Readonly<Record<string, unknown>>) => void;
@@ -33,6 +36,7 @@ export class Membership {
   readonly id: string;
   readonly #options: MembershipOptions;
   readonly #stopping = new AbortController();
+  readonly #stopped = once(this.#stopping.signal, 'abort');
   #record: ControlPlaneRecord;
   #lease: LeaseId | undefined;
   #certainUntilMs = 0;
@@ -40,6 +44,7 @@ export class Membership {
   #isSeen = false;
   #loop: Promise<void> | undefined;
   #lost = 0;
+  #rejoining = false;
 
   constructor(options: MembershipOptions) {
     this.#options = options;
@@ -55,6 +60,11 @@ export class Membership {
   /** How often the lease ended although the process lived. */
   get lost(): number {
     return this.#lost;
+  }
+
+  /** The store has said that the lease is over, and it has not been asked for another one yet. */
+  get isRejoining(): boolean {
+    return this.#rejoining;
   }
 
   /** Whether the lease surely has not ended: counted from when the last renewal was sent, not from when it was answered. */
@@ -131,9 +141,11 @@ export class Membership {
   }
 
   async #renewed(): Promise<boolean> {
-    const { kv, clock, leaseMs, log, sees } = this.#options;
+    const { kv, clock, leaseMs, log, sees, onLost } = this.#options;
     if (this.#lease === undefined) {
-      await this.#register();
+      await this.#register().finally(() => {
+        this.#rejoining = false;
+      });
       return true;
     }
     const sentMs = clock.monotonicMs();
@@ -146,7 +158,9 @@ export class Membership {
     this.#lease = undefined;
     this.#certainUntilMs = 0;
     this.#isSeen = false;
+    this.#rejoining = true;
     log('the lease of this control plane expired; its shards were reassigned', {});
+    await Promise.race([onLost(), this.#stopped]);
     return false;
   }
 }

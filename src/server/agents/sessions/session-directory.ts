@@ -19,6 +19,7 @@ export class SessionDirectory {
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #waiting: AgentSession[] = [];
+  readonly #idle = new Set<() => void>();
   #underWay = 0;
 
   constructor(store: Store, clock: Clock, log: Logger) {
@@ -32,15 +33,31 @@ export class SessionDirectory {
     this.#next();
   }
 
+  /** Resolves when none is left to record. */
+  recorded(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#idle.add(resolve);
+      this.#next();
+    });
+  }
+
   #next(): void {
     if (this.#underWay >= AT_ONCE) return;
     const session = this.#waiting.shift();
-    if (session === undefined) return;
+    if (session === undefined) {
+      if (this.#underWay === 0) this.#tellIdle();
+      return;
+    }
     this.#underWay += 1;
     void this.#record(session).finally(() => {
       this.#underWay -= 1;
       this.#next();
     });
+  }
+
+  #tellIdle(): void {
+    for (const tell of this.#idle) tell();
+    this.#idle.clear();
   }
 
   async #record(session: AgentSession): Promise<void> {

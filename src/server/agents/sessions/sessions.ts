@@ -33,7 +33,7 @@ import { refuseUpgrade } from './upgrade-refusal.ts';
 
 export const SESSION_PATH = '/agent/v1/session';
 const SWEEP_MS = 500;
-const DISPLACED_ANSWER_MS = 1000;
+const ANSWER_MS = 1000;
 /** Agents send a message in one frame; some proxies cut it. */
 const MAX_FRAGMENTS = 64;
 /** Of one node: one that dials all the time leaves the turns of the others alone. */
@@ -400,7 +400,7 @@ export class Sessions {
     if (this.#displaced.has(session)) return;
     this.#displaced.add(session);
     void session
-      .answers(DISPLACED_ANSWER_MS)
+      .answers(ANSWER_MS)
       .then(async (alive) => {
         session.farewell('agent_session_stale', 'a newer session of this node displaced this one', false);
         if (alive && !this.#closing) await quarantineNode(this.#options, session.identity);
@@ -425,6 +425,17 @@ export class Sessions {
         session.signOfLife(now);
       }
     }
+  }
+
+  /** Sessions whose agent does not answer now end, however short its silence was while this process ran; resolves when that is recorded. */
+  async endSilent(): Promise<void> {
+    const asked = [...this.#byNode.values()].map(async (session) => {
+      if (await session.answers(ANSWER_MS)) return;
+      session.terminate();
+      this.#unregister(session);
+    });
+    await Promise.all(asked);
+    await this.#options.directory?.recorded();
   }
 
   [Symbol.iterator](): IterableIterator<AgentSession> {
