@@ -1,6 +1,9 @@
+import { endsByStop, STOPPING } from '../core/contract/log-end.ts';
 import { parsedRecord } from '../core/model/values.ts';
-import type { CallOptions } from '../sdk/index.ts';
+import { type CallOptions, followedPastStops, type Frame } from '../sdk/index.ts';
 import { type Client, named } from './client.ts';
+import { EXIT } from './exit-code.ts';
+import { Failure, Refused } from './failure.ts';
 import { textOf } from './fields.ts';
 import { printable } from './style.ts';
 
@@ -22,40 +25,62 @@ export interface LogLine {
   readonly problem: boolean;
 }
 
-/** The output of a deployment's instances, line by line. */
+/** The output of a deployment's instances, line by line; followed, it goes on past control planes that stop. */
 export async function* logLines(
   client: Client,
   deployment: string,
   options: LogOptions,
+  signal?: AbortSignal,
 ): AsyncGenerator<LogLine> {
   const { follow = false, ...query } = options;
-  const asked = { ...named(deployment), query: { ...query, follow: follow || undefined } };
-  yield* streamedLines(client, 'GET /api/v1/deployments/{name}/logs', asked, follow);
+  const operation = 'GET /api/v1/deployments/{name}/logs';
+  if (!follow) return yield* plainLines(client.pieces(operation, { ...named(deployment), query }));
+  const open = (since: string | undefined) => {
+    const part = since === undefined ? {} : { since, tail: undefined };
+    const asked = { ...named(deployment), query: { ...query, ...part, follow } };
+    return client.frames(operation, since === undefined ? asked : { ...asked, attempts: 1 });
+  };
+  for await (const frame of followedPastStops(open, { signal, isAway })) {
+    if (endsByStop(frame))
+      yield { instance: '', text: `(${STOPPING.reason}; the log goes on when one answers)`, problem: true };
+    else if (frame.event === 'end') return;
+    else yield followedLine(frame);
+  }
 }
 
-type LogName = 'GET /api/v1/deployments/{name}/logs' | 'GET /api/v1/jobs/{name}/logs';
+function isAway(error: unknown): boolean {
+  if (error instanceof Refused) return error.status >= 500 || error.status === 429;
+  return error instanceof Failure && error.exitCode === EXIT.unreachable;
+}
 
-/** With `follow`, server-sent events; else text. */
-export async function* streamedLines<N extends LogName>(
+/** The output of a run of a job. With `follow`, server-sent events; else text. */
+export async function* jobLines(
   client: Client,
-  operation: N,
-  options: CallOptions<N>,
+  options: CallOptions<'GET /api/v1/jobs/{name}/logs'>,
   follow: boolean,
 ): AsyncGenerator<LogLine> {
-  if (!follow) {
-    yield* plainLines(client.pieces(operation, options));
-    return;
-  }
+  const operation = 'GET /api/v1/jobs/{name}/logs';
+  if (!follow) return yield* plainLines(client.pieces(operation, options));
   // What was printed already would come again: one that breaks off is not taken up.
-  for await (const { event, data } of client.frames(operation, options)) {
-    if (event === 'end') return;
-    const entry = parsedRecord(data);
-    const problem = event === 'problem';
-    const text = problem
-      ? `(no output from ${textOf(entry['nodeId'])}: ${textOf(entry['message'])})`
-      : textOf(entry['line']);
-    yield { instance: textOf(entry['instance']), text: printable(text), problem };
+  for await (const frame of client.frames(operation, options)) {
+    if (endsByStop(frame)) throw stopped();
+    if (frame.event === 'end') return;
+    yield followedLine(frame);
   }
+}
+
+/** For the end of a log that is not taken up again. */
+export function stopped(): Failure {
+  return new Failure(`the log was not read to its end: ${STOPPING.reason}`, { exitCode: EXIT.unreachable });
+}
+
+function followedLine({ event, data }: Frame): LogLine {
+  const entry = parsedRecord(data);
+  const problem = event === 'problem';
+  const text = problem
+    ? `(no output from ${textOf(entry['nodeId'])}: ${textOf(entry['message'])})`
+    : textOf(entry['line']);
+  return { instance: textOf(entry['instance']), text: printable(text), problem };
 }
 
 /** With several instances each line is `<id> | <line>`. */

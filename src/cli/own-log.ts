@@ -1,4 +1,5 @@
 import type { Option } from './command.ts';
+import { endsByStop } from '../core/contract/log-end.ts';
 import { LOG_LEVELS } from '../core/model/log-level.ts';
 import { parseDuration } from '../core/model/quantity.ts';
 import { RAISED } from '../core/operations/queries.ts';
@@ -7,6 +8,7 @@ import type { Frame } from '../sdk/index.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
 import { usage } from './failure.ts';
 import { textOf } from './fields.ts';
+import { stopped } from './log-source.ts';
 import type { OptionValues } from './option-values.ts';
 import type { Session } from './session.ts';
 import { printable } from './style.ts';
@@ -58,7 +60,9 @@ export function ownLogQuery(options: OptionValues) {
 /** Lines to standard output, everything about them to standard error. */
 export async function printOwnLog(session: Session, frames: AsyncIterable<Frame>): Promise<ExitCode> {
   const { terminal } = session;
-  for await (const { event, data } of frames) {
+  for await (const frame of frames) {
+    if (endsByStop(frame)) throw stopped();
+    const { event, data } = frame;
     const entry = parsedRecord(data);
     if (event === 'log') terminal.out(`${printable(textOf(entry['line']))}\n`);
     else if (event === 'gap')

@@ -63,6 +63,7 @@ interface Asked {
   readonly idempotencyKey?: string | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly timeoutMs?: number | undefined;
+  readonly attempts?: number | undefined;
   readonly tenant?: string | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly answers?: readonly number[] | undefined;
@@ -235,7 +236,7 @@ export class Client {
       },
       ...(text === undefined ? {} : { body: text }),
       isRepeatable: method === 'GET' || (method === 'POST' && !NOT_REPEATABLE.has(operation)),
-      attempts,
+      attempts: asked.attempts ?? attempts,
       timeoutMs: asked.timeoutMs ?? timeoutMs,
       signal: this.#signalOf(asked),
       answers: asked.answers ?? [],

@@ -39,6 +39,8 @@ export interface CallSettings {
   readonly signal?: AbortSignal | undefined;
   /** Silence after which the call is given up. */
   readonly timeoutMs?: number | undefined;
+  /** Of this call; those of the client unless given. */
+  readonly attempts?: number | undefined;
   readonly tenant?: string | undefined;
 }
 

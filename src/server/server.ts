@@ -77,7 +77,7 @@ export async function startServer({
   const admission = composeAdmission(base, controllers);
   let ready = false;
   addGauges(base, background, { ...admission, ready: () => ready });
-  const { app, shares, tlsThreads } = composeHttp(base, background, admission, {
+  const { app, shares, tlsThreads, followedLogs } = composeHttp(base, background, admission, {
     ready: () => ready,
     feed,
     line,
@@ -141,6 +141,8 @@ export async function startServer({
       formats.stop();
       stopReloading();
       certificate?.stop();
+      // Before the sessions of agents: a reader would take their end for that of what it reads.
+      followedLogs.close();
       dispatch.close();
       shares.connections.close();
       await leases?.end();

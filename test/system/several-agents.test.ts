@@ -247,6 +247,40 @@ describe('a real agent under three control planes', () => {
       expect((await as(far)('DELETE', '/api/v1/deployments/loud')).status).toBe(200);
     });
 
+    it('follows a log past a stop of the control plane, at its next start', async () => {
+      const command = ['sh', '-c', 'i=0; while :; do i=$((i+1)); echo "line $i."; sleep 0.2; done'];
+      const spec = { name: 'steady', image: BOX, command };
+      expect((await as(far)('POST', '/api/v1/deployments', spec)).status).toBe(201);
+      await eventually(
+        'it runs',
+        async () => (await as(far)('GET', '/api/v1/deployments/steady')).body.status?.phase,
+        (seen) => seen === 'Running',
+      );
+      const followed = berth('logs', 'steady', '--follow');
+      const lines = (): readonly number[] =>
+        [...followed.printed.matchAll(/line (\d+)\./g)].map(([, at]) => Number(at));
+      await eventually('it is followed', lines, (all) => all.length > 10);
+      await far.end('SIGTERM');
+      await eventually(
+        'it is told',
+        () => followed.printed,
+        (text) => text.includes('the control plane is stopping'),
+      );
+      const before = lines().at(-1) ?? 0;
+      await far.start();
+      await eventually('it goes on', lines, (all) => (all.at(-1) ?? 0) > before + 30);
+      // A second of it may come twice, and nothing is missing.
+      const all = lines();
+      const wanted = Array.from(
+        { length: (all.at(-1) ?? 0) - (all[0] ?? 0) + 1 },
+        (_, at) => (all[0] ?? 0) + at,
+      );
+      expect([...new Set(all)].toSorted((a, b) => a - b)).toEqual(wanted);
+      followed.child.kill('SIGINT');
+      await followed.ended();
+      expect((await as(far)('DELETE', '/api/v1/deployments/steady')).status).toBe(200);
+    });
+
     it.each(['asked', 'connected'] as const)(
       'ends what was begun when the control plane that is %s is killed',
       async (which) => {

@@ -5,7 +5,7 @@ import { usage } from '../failure.ts';
 import { textOf } from '../fields.ts';
 import { waitForRun } from '../job-wait.ts';
 import { deleteCommand, getCommand, listCommand } from '../record-commands.ts';
-import { streamedLines } from '../log-source.ts';
+import { jobLines } from '../log-source.ts';
 import { timeoutOf } from '../waiting.ts';
 import { wholeNumber } from './run.ts';
 
@@ -94,7 +94,7 @@ const logs: Subcommand = {
       tail: tail === undefined ? undefined : wholeNumber('--tail', tail),
     };
     const asked = { ...named(name), query };
-    const source = streamedLines(client, 'GET /api/v1/jobs/{name}/logs', asked, follow);
+    const source = jobLines(client, asked, follow);
     for await (const line of source) {
       printed += 1;
       session.terminal.out(`${line.text}\n`);

@@ -13,7 +13,8 @@ export const logs: CommandBody = {
   options: [
     {
       flags: '-f, --follow',
-      description: 'Stay, and print new lines, also of instances that come later. Ctrl-C ends it.',
+      description:
+        'Stay, and print new lines, also of instances that come later. When the control plane stops, it goes on at the next one that answers. Ctrl-C ends it.',
     },
     { flags: '--tail <n>', description: 'Only the last n lines of each instance.' },
     { flags: '--since <duration>', description: 'Only what was written since then, e.g. 10m.' },
@@ -49,14 +50,15 @@ export const logs: CommandBody = {
     const lines =
       tail === undefined ? (wanted === undefined ? undefined : MAX_TAIL) : wholeNumber('--tail', tail);
     let printed = 0;
-    const source = logLines(client, name, {
+    const asked = {
       follow: options.flag('follow'),
       ...(lines === undefined ? {} : { tail: lines }),
       ...(instance === undefined ? {} : { instance }),
       ...(since === undefined ? {} : { since }),
       ...(previous ? { previous } : {}),
       ...(options.flag('timestamps') ? { timestamps: true } : {}),
-    });
+    };
+    const source = logLines(client, name, asked, session.interrupted);
     for await (const line of source) {
       if (wanted !== undefined && !line.problem && !line.text.includes(wanted)) continue;
       printed += 1;

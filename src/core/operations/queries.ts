@@ -64,7 +64,8 @@ export const WRITE_QUERY = {
 
 export const LOG_QUERY = {
   follow: {
-    description: 'Go on as server-sent events (log, problem, end); instances that come later join.',
+    description:
+      'Go on as server-sent events (log, problem, end); instances that come later join. An end with stopping is that of the control plane.',
     schema: { type: 'boolean', default: false },
   },
   tail: {

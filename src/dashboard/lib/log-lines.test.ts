@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { STOPPING } from '../../core/contract/log-end.ts';
 import {
   boundedLines,
   fileText,
@@ -52,6 +53,14 @@ describe('lines of a log', () => {
       { instance: 'ins_b', channel: 'problem', text: 'not connected' },
     ]);
     expect((await all(followedEntries(frames(), false)))[0]?.text).toBe(`${at} hello`);
+    const stopped = () => of({ event: 'end', data: JSON.stringify(STOPPING) });
+    const told = [true, false].map((isResumed) => all(followedEntries(stopped(), false, isResumed)));
+    expect(
+      (await Promise.all(told)).flat().map(({ channel, text }) => [channel, text.split('; ')[1]]),
+    ).toEqual([
+      ['problem', 'the log goes on when one answers.'],
+      ['problem', 'the log was not read to its end.'],
+    ]);
   });
 
   it('are whole, however the text of a kept log is cut', async () => {

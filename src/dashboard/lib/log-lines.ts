@@ -1,3 +1,4 @@
+import { endsByStop } from '../../core/contract/log-end.ts';
 import { parsedRecord } from '../../core/model/values.ts';
 import type { Frame } from '../../sdk/index.ts';
 import { textAt } from './draft.ts';
@@ -46,12 +47,18 @@ function entryOf(line: string, isTimed: boolean): Pick<LogEntry, 'text' | 'at'> 
   return at === undefined ? { text } : { text: text.slice(at.length + 1), at };
 }
 
-/** Of a stream that is followed. */
+const RESUMED = 'The control plane is stopping; the log goes on when one answers.';
+const NOT_READ = 'The control plane is stopping; the log was not read to its end.';
+
+/** Of a stream that is followed. `isResumed`: it goes on past a control plane that stops. */
 export async function* followedEntries(
   frames: AsyncIterable<Frame>,
   isTimed: boolean,
+  isResumed = false,
 ): AsyncGenerator<LogEntry> {
-  for await (const { event, data } of frames) {
+  for await (const frame of frames) {
+    const { event, data } = frame;
+    if (endsByStop(frame)) yield { instance: '', channel: 'problem', text: isResumed ? RESUMED : NOT_READ };
     if (event === 'end') continue;
     const entry = parsedRecord(data);
     const instance = textAt(entry, 'instance');

@@ -7,6 +7,7 @@ import { createApp, HEADERS_TIMEOUT_MS } from '../api/app.ts';
 import { bodyBudget } from '../api/body-budget.ts';
 import { createDashboard } from '../api/dashboard.ts';
 import { EventFeeds } from '../api/event-feed.ts';
+import { FollowedLogs } from '../api/followed-logs.ts';
 import { answerHistory } from '../api/routes/usage-history.ts';
 import { createHealth } from '../api/health.ts';
 import { addressList } from '../api/limits/address-group.ts';
@@ -150,7 +151,10 @@ export function composeHttp(
       member === undefined ? diagnostics.open(question) : cluster.askSystem(member, question),
   };
   const eventFeeds = new EventFeeds();
-  const routes = composeRoutes(base, background, admission, { sessions, questions, eventFeeds });
+  const followedLogs = new FollowedLogs();
+  const routes = followedLogs.of(
+    composeRoutes(base, background, admission, { sessions, questions, eventFeeds }),
+  );
   const limiter = new RateLimiter(config.rateLimit, access.clock);
   const api: ApiOptions = {
     access,
@@ -213,7 +217,7 @@ export function composeHttp(
     if (request.url?.startsWith('/api/') === true) routeUpgrade(app, request, socket, head);
     else arrivals.arrive(socket, () => cluster.admit(socket, () => dispatch.upgrade(request, socket, head)));
   });
-  return { app, shares, tlsThreads };
+  return { app, shares, tlsThreads, followedLogs };
 }
 
 /** Serves a renewed certificate, and announces it to agents and to the other control planes. Returns a stop function. */

@@ -1,4 +1,5 @@
 import { useMemo, useState } from 'react';
+import { followedPastStops } from '../../../sdk/index.ts';
 import { useApi } from '../../app/session.tsx';
 import { LogView } from '../../components/log-view.tsx';
 import type { LogSource } from '../../components/use-log.ts';
@@ -37,12 +38,17 @@ function useSource(name: string, chosen: string): LogSource {
       isTimed: true,
       open: ({ timestamps, ...settings }) =>
         followedEntries(
-          api.frames('GET /api/v1/deployments/{name}/logs', {
-            ...settings,
-            params,
-            query: { follow: true, tail: TAIL, timestamps, instance: chosen === '' ? undefined : chosen },
-          }),
+          followedPastStops((since) => {
+            const part = since === undefined ? { tail: TAIL } : { since };
+            return api.frames('GET /api/v1/deployments/{name}/logs', {
+              ...settings,
+              ...(since === undefined ? {} : { attempts: 1 }),
+              params,
+              query: { follow: true, ...part, timestamps, instance: chosen === '' ? undefined : chosen },
+            });
+          }, settings),
           timestamps,
+          true,
         ),
     };
   }, [api, name, chosen]);

@@ -31,6 +31,8 @@ function runOf(observation: InstanceObservation | undefined): string {
   return containerId === undefined || !started ? '' : `${containerId} ${startedAt}`;
 }
 
+const secondsSince = (ms: number): number => Math.ceil((performance.now() - ms) / 1000);
+
 const containerOf = (run: string): string => run.split(' ', 1)[0] ?? '';
 
 class Following {
@@ -41,9 +43,13 @@ class Following {
   endedMs: number | undefined;
   /** The agent went away; its part goes on when it is back. */
   lost = false;
+  /** What is asked for of it at first, and when. */
+  readonly #range: LogRange;
+  readonly #sinceMs = performance.now();
 
-  constructor(run: string) {
+  constructor(run: string, range: LogRange) {
     this.run = run;
+    this.#range = range;
   }
 
   /** Is there something that was not read? */
@@ -53,8 +59,11 @@ class Following {
 
   /** After a break in the same container: from the break on, a second of it perhaps twice. */
   rangeOf(run: string): LogRange {
-    if (this.endedMs === undefined || containerOf(run) !== containerOf(this.run)) return {};
-    return { sinceSeconds: Math.ceil((performance.now() - this.endedMs) / 1000) };
+    if (containerOf(run) !== containerOf(this.run)) return {};
+    if (this.endedMs !== undefined) return { sinceSeconds: secondsSince(this.endedMs) };
+    const { sinceSeconds } = this.#range;
+    if (sinceSeconds === undefined) return this.#range;
+    return { ...this.#range, sinceSeconds: sinceSeconds + secondsSince(this.#sinceMs) };
   }
 }
 
@@ -101,9 +110,10 @@ export class LogFollower {
       const known = this.#followed.get(record.id);
       if (known === undefined) {
         if (run === '' && !first) continue;
-        const following = new Following(run);
+        const range = first ? this.#source.range : {};
+        const following = new Following(run, range);
         this.#followed.set(record.id, following);
-        this.#open(record, following, first ? this.#source.range : {});
+        this.#open(record, following, range);
       } else if (known.stream !== undefined) {
         if (known.run === '') known.run = run;
       } else if (known.isBehind(run)) {
