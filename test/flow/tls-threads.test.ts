@@ -422,15 +422,16 @@ describe('a control plane with threads for TLS', () => {
   });
 
   /** Whoever follows the events: ids as they come in. */
-  async function follow(plane: ControlPlane, after = '') {
+  async function follow(plane: ControlPlane, after = '', path = '/api/v1/events') {
     const socket = await secured(Number(new URL(plane.url).port));
     const resumed = after === '' ? '' : `Last-Event-ID: ${after}\r\n`;
     let text = '';
     socket.setEncoding('utf8').on('data', (piece: string) => (text += piece));
     socket.write(
-      `GET /api/v1/events HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\n${resumed}Authorization: Bearer ${BOOTSTRAP}\r\n\r\n`,
+      `GET ${path} HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\n${resumed}Authorization: Bearer ${BOOTSTRAP}\r\n\r\n`,
     );
-    await expect.poll(() => /: connected\n\n|"code":/.test(text), PATIENT).toBe(true);
+    const begun = path.endsWith('/events') ? ': connected\n\n' : '\r\n\r\n';
+    await expect.poll(() => text.includes(begun) || text.includes('"code":'), PATIENT).toBe(true);
     return {
       socket,
       status: text.slice(9, 12),
@@ -513,6 +514,61 @@ describe('a control plane with threads for TLS', () => {
     const after = await stored(again, 14);
     await hasAll(await follow(again, before[11]), again, 12);
     expect(after.slice(0, before.length)).toEqual(before);
+  });
+
+  it('loses with a thread the streams that it held, and gives their places to whoever comes back', async () => {
+    const workers: Worker[] = [];
+    const add = (worker: Worker): unknown => workers.push(worker);
+    process.on('worker', add);
+    const plane = await startControlPlane(flags, {
+      BERTH_LIMITS_STREAMS_PER_TOKEN: '18',
+      BERTH_METRICS_OPEN: 'true',
+    });
+    closing.push(async () => {
+      process.removeListener('worker', add);
+      await plane.close();
+    });
+    const threads = workers.filter(({ resourceLimits: limits }) => limits?.maxYoungGenerationSizeMb === 8);
+    expect(threads).toHaveLength(3);
+    const create = async (name: string): Promise<void> => {
+      const spec = { name, image: UNREACHABLE_IMAGE, replicas: 0 };
+      expect((await callTo(plane)('POST', '/api/v1/deployments', BOOTSTRAP, spec)).status).toBe(201);
+    };
+    await create('first');
+    const [first = ''] = await kept(plane);
+    const logs = '/api/v1/deployments/first/logs?follow=true';
+    type Reader = Awaited<ReturnType<typeof follow>> & { readonly isLog: boolean };
+    const open = async (isLog: boolean, after: string): Promise<Reader> => ({
+      ...(isLog ? await follow(plane, '', logs) : await follow(plane, after)),
+      isLog,
+    });
+    const readers = await Promise.all(Array.from({ length: 18 }, (_, at) => open(at % 3 === 0, first)));
+    expect(readers.map(({ status }) => status)).toEqual(readers.map(() => '200'));
+    expect((await open(false, first)).status).toBe('429');
+    const over = new Set<Reader>();
+    for (const reader of readers) reader.socket.once('close', () => over.add(reader));
+
+    await threads[0]?.terminate();
+    // Others serve at once, and what was held by it is over.
+    await create('second');
+    await expect.poll(() => openStreams(plane), PATIENT).toBe(18 - over.size);
+    expect(over.size).toBeGreaterThan(0);
+    expect([...over].filter((reader) => reader.isWhole())).toEqual([]);
+    const back = await Promise.all([...over].map(({ isLog }) => open(isLog, first)));
+    expect(back.map(({ status }) => status)).toEqual(back.map(() => '200'));
+    expect((await open(true, '')).status).toBe('429');
+    expect(await openStreams(plane)).toBe(18);
+    const all = [...readers.filter((reader) => !over.has(reader)), ...back].filter(({ isLog }) => !isLog);
+    const isSame = async (): Promise<boolean> => {
+      const wanted = (await kept(plane)).slice(1);
+      return wanted.length > 1 && all.every((reader) => isDeepStrictEqual(reader.ids(), wanted));
+    };
+    await expect.poll(isSame, PATIENT).toBe(true);
+    const metrics = async () =>
+      String((await ask(Number(new URL(plane.url).port), { path: '/metrics' })).body);
+    await expect.poll(metrics, PATIENT).toMatch(/^berth_tls_threads 3$/m);
+    expect(await metrics()).toMatch(/^berth_tls_thread_restarts_total 1$/m);
+    for (const { socket } of all) socket.destroy();
   });
 
   it('ends a reader of events that takes nothing, and nobody else waits for it', async () => {
