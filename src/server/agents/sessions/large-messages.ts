@@ -2,6 +2,7 @@ import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { Logger } from 'pino';
 import { ownFiles } from '../../own-files.ts';
+import { threadHeap } from '../../thread-heaps.ts';
 import type { FromReader, ToReader } from './large-message-thread.ts';
 import { slicesIn } from './message-slices.ts';
 
@@ -38,7 +39,7 @@ export class LargeMessages {
     const thread = `./large-message-thread${extname(import.meta.url)}`;
     const worker = new Worker(new URL(thread, import.meta.url), {
       execArgv: [],
-      resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB },
+      resourceLimits: threadHeap({ maxOldGenerationSizeMb: MAX_HEAP_MB }),
     });
     worker.unref();
     worker.on('message', ({ id, slices }: FromReader) => this.#answer(id, slices));

@@ -7,6 +7,7 @@ import type { LeaseRepeat } from '../../../core/protocol/agent-protocol.ts';
 import type { TenantId } from '../../../core/model/ids.ts';
 import type { Clock } from '../../clock.ts';
 import type { StoreView } from '../../store/view.ts';
+import { threadHeap } from '../../thread-heaps.ts';
 import { LeasePermit, newPermit } from './lease-permit.ts';
 import type { FromLeaseThread, LeaseThreadData, ToLeaseThread } from './lease-thread.ts';
 import { nodeKey } from '../assignments/placed-instances.ts';
@@ -50,7 +51,8 @@ export class LeaseRepeater {
     const thread = `./lease-thread${extname(import.meta.url)}`;
     try {
       ownFiles.require('the thread that repeats leases');
-      this.#follow(new Worker(new URL(thread, import.meta.url), { workerData: this.#address, execArgv: [] }));
+      const settings = { workerData: this.#address, execArgv: [], resourceLimits: threadHeap() };
+      this.#follow(new Worker(new URL(thread, import.meta.url), settings));
     } catch (error) {
       this.#failed(error);
     }

@@ -8,6 +8,7 @@ import { createSecureContext } from 'node:tls';
 import { Worker } from 'node:worker_threads';
 import type { Logger } from 'pino';
 import { ownFiles } from '../../own-files.ts';
+import { threadHeap } from '../../thread-heaps.ts';
 import { eachFrame, FRAME, FrameSender, NO_CONNECTION } from './frames.ts';
 import { RelayedSocket } from './relayed-socket.ts';
 import type { FromTlsThread, ServedCertificate, TlsThreadData, ToTlsThread } from './tls-thread.ts';
@@ -30,8 +31,8 @@ const LAST_BYTES_MS = 1000;
 const LAST_REQUESTS_CHECK_MS = 20;
 /** A thread that lasted so long begins with short delays again. */
 const SOUND_MS = 10_000;
-/** JavaScript of a thread; what it holds of connections is outside of it, and bounded by the windows. */
-const HEAP_MIB = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 8 } as const;
+/** JavaScript of a thread: some 6 KB for each connection. Bytes on their way are outside of it, and bounded by the windows. */
+const HEAP_MIB = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 8 } as const;
 
 interface Running {
   readonly worker: Worker;
@@ -141,7 +142,7 @@ export class TlsThreads {
     const worker = new Worker(new URL(thread, import.meta.url), {
       workerData: data,
       execArgv: [],
-      resourceLimits: HEAP_MIB,
+      resourceLimits: threadHeap(HEAP_MIB),
     });
     const sockets = new Map<number, RelayedSocket>();
     const running: Running = { worker, sockets };

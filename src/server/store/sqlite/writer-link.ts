@@ -2,6 +2,7 @@ import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { type Commit, type CommitResult, KvUnavailableError, type RowPack } from '../kv.ts';
 import { StoreFormatError } from '../record-codec.ts';
+import { threadHeap } from '../../thread-heaps.ts';
 import { newTaken, ReadAhead } from './row-packs.ts';
 import { type BatchEvents, createPendingAnswers } from './pending-answers.ts';
 import {
@@ -169,6 +170,7 @@ export async function startWriter(
       // Nobody waits for live records a second time.
       workerData: { ...options, readAhead: isFirst && options.readAhead, taken },
       execArgv: [],
+      resourceLimits: threadHeap(),
     });
     let cause: unknown;
     worker.on('message', (message: FromWriter) => onMessage(message, opened));
