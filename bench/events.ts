@@ -32,6 +32,9 @@ const MANY_WRITES_PER_SECOND = 2;
 /** What is under way when the writes end. */
 const SETTLE_MS = 500;
 const CONNECT_AT_ONCE = 50;
+const WARM_CREATES = Math.ceil(5_000 * Math.min(SECONDS / 4, 1));
+const WARM_READERS = 20;
+const WARM_WRITERS = 16;
 const ROUNDS = 5;
 const BARE = new URL('./support/bare-server.ts', import.meta.url);
 
@@ -120,10 +123,8 @@ function connect(target: Target, path: string): Promise<IncomingMessage> {
   });
 }
 
-/** Creates at a steady pace, each read by so many. */
-async function measure(target: Target, readers: number, perSecond: number): Promise<Figure> {
-  const { url, pid, token, separator, created: pattern } = target;
-  const creates = new Map<string, Create>();
+/** So many readers of what happens from now on. */
+async function connectAll(target: Target, readers: number): Promise<readonly IncomingMessage[]> {
   const streams: IncomingMessage[] = [];
   const path = await target.events();
   while (streams.length < readers)
@@ -134,10 +135,43 @@ async function measure(target: Target, readers: number, perSecond: number): Prom
         ),
       )),
     );
+  for (const stream of streams) stream.on('error', () => undefined);
+  return streams;
+}
+
+async function create({ url, token, creates, body }: Target, name: string): Promise<void> {
+  const answer = await fetch(`${url}${creates}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body(name)),
+  });
+  if (answer.status !== 201) throw new Error(`a create got ${answer.status}`);
+  await answer.text();
+}
+
+/** Until most of what runs is compiled: at the pace of a measurement that would take minutes, and what a compiler takes is no part of what reading costs. */
+async function warm(target: Target): Promise<void> {
+  const streams = await connectAll(target, WARM_READERS);
+  for (const stream of streams) stream.resume();
+  const last = created + WARM_CREATES;
+  const writer = async (): Promise<void> => {
+    while (created < last) {
+      created += 1;
+      await create(target, `ev-${created}`);
+    }
+  };
+  await Promise.all(Array.from({ length: WARM_WRITERS }, writer));
+  for (const stream of streams) stream.destroy();
+}
+
+/** Creates at a steady pace, each read by so many. */
+async function measure(target: Target, readers: number, perSecond: number): Promise<Figure> {
+  const { pid, separator, created: pattern } = target;
+  const creates = new Map<string, Create>();
+  const streams = await connectAll(target, readers);
   for (const stream of streams) {
     let rest = '';
     stream.setEncoding('utf8');
-    stream.on('error', () => undefined);
     stream.on('data', (text: string) => {
       const frames = (rest + text).split(separator);
       rest = frames.pop() ?? '';
@@ -150,17 +184,11 @@ async function measure(target: Target, readers: number, perSecond: number): Prom
   const post = async (): Promise<Create> => {
     created += 1;
     const name = `ev-${created}`;
-    const create: Create = { sentMs: performance.now(), answeredMs: 0, deliveredMs: [] };
-    creates.set(name, create);
-    const answer = await fetch(`${url}${target.creates}`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-      body: JSON.stringify(target.body(name)),
-    });
-    create.answeredMs = performance.now();
-    if (answer.status !== 201) throw new Error(`a create got ${answer.status}`);
-    await answer.text();
-    return create;
+    const made: Create = { sentMs: performance.now(), answeredMs: 0, deliveredMs: [] };
+    creates.set(name, made);
+    await create(target, name);
+    made.answeredMs = performance.now();
+    return made;
   };
   await delay(SETTLE_MS);
   // Opens the connection that the others go over, and does not count.
@@ -178,7 +206,7 @@ async function measure(target: Target, readers: number, perSecond: number): Prom
   const cpuPerSecond = (threadSeconds(pid).all - cpu) / SECONDS;
   for (const stream of streams) stream.destroy();
   const times = counted.flatMap(({ sentMs, deliveredMs }) => deliveredMs.map((ms) => ms - sentMs));
-  if (readers > 0 && times.length === 0) throw new Error(`nobody was told anything by ${url}${path}`);
+  if (readers > 0 && times.length === 0) throw new Error(`nobody was told anything by ${target.url}`);
   await delay(SETTLE_MS);
   return {
     cpuPerSecond,
@@ -208,17 +236,21 @@ interface Side {
 }
 
 /**
- * Without readers and with them, every side in each round, every second one backwards: the machine is another one some minutes later. What is left when that without readers
+ * Without readers and with them, every side in each round, every second one backwards: the machine is another one some minutes later. Everybody is warm then. What is left when that without readers
  * is taken away is what reading costs; of it and of the times, the median of the rounds.
  */
 async function compare(sides: readonly Side[]): Promise<(label: string) => Figure> {
   const rounds = new Map(sides.map(({ label }) => [label, { none: [] as Figure[], all: [] as Figure[] }]));
-  for (const { target } of sides) await measure(target, 1, WRITES_PER_SECOND);
+  for (const { target } of sides) await warm(target);
+  const none = async ({ label, target }: Side): Promise<void> => {
+    rounds.get(label)?.none.push(await measure(target, 0, WRITES_PER_SECOND));
+  };
+  const all = async ({ label, target }: Side): Promise<void> => {
+    rounds.get(label)?.all.push(await measure(target, READERS, WRITES_PER_SECOND));
+  };
   for (let round = 0; round < ROUNDS; round += 1)
-    for (const { label, target } of round % 2 === 0 ? sides : sides.toReversed()) {
-      rounds.get(label)?.none.push(await measure(target, 0, WRITES_PER_SECOND));
-      rounds.get(label)?.all.push(await measure(target, READERS, WRITES_PER_SECOND));
-    }
+    for (const side of round % 2 === 0 ? sides : sides.toReversed())
+      for (const part of round % 2 === 0 ? [none, all] : [all, none]) await part(side);
   const reading = new Map<string, Figure>();
   for (const [label, { none, all }] of rounds) {
     show(`${label}, ${WRITES_PER_SECOND} creates/s, no reader`, middle(none));

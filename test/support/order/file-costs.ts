@@ -46,6 +46,7 @@ export const SYSTEM_COSTS: Readonly<Record<string, readonly [seconds: number, of
   'test/system/older-store.test.ts': [28, 11],
   'test/system/cluster-silence.test.ts': [27, 7],
   'test/security/network-access.test.ts': [27, 14],
+  'test/system/several-volumes.test.ts': [26, 15],
   'test/system/agent-crash-points.test.ts': [26, 11],
   'test/suites/kv-etcd.test.ts': [26, 7],
   'test/system/agent-podman.test.ts': [25, 12],
