@@ -180,6 +180,7 @@ export class Client {
           'Is this the address of a control plane? Something else, such as a proxy, may answer there.',
           `It said: ${error.said ?? ''}`,
         ],
+        cause: error,
       },
     );
   }

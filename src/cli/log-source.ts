@@ -1,6 +1,12 @@
-import { endsByStop, STOPPING } from '../core/contract/log-end.ts';
+import { endsByStop, STOPPING, unreadReason } from '../core/contract/log-end.ts';
 import { parsedRecord } from '../core/model/values.ts';
-import { type CallOptions, followedPastStops, type Frame } from '../sdk/index.ts';
+import {
+  type CallOptions,
+  followedPastStops,
+  type Frame,
+  isAwayStatus,
+  UnreachableError,
+} from '../sdk/index.ts';
 import { type Client, named } from './client.ts';
 import { EXIT } from './exit-code.ts';
 import { Failure, Refused } from './failure.ts';
@@ -43,14 +49,21 @@ export async function* logLines(
   for await (const frame of followedPastStops(open, { signal, isAway })) {
     if (endsByStop(frame))
       yield { instance: '', text: `(${STOPPING.reason}; the log goes on when one answers)`, problem: true };
-    else if (frame.event === 'end') return;
+    else if (isWholeEnd(frame)) return;
     else yield followedLine(frame);
   }
 }
 
 function isAway(error: unknown): boolean {
-  if (error instanceof Refused) return error.status >= 500 || error.status === 429;
-  return error instanceof Failure && error.exitCode === EXIT.unreachable;
+  if (error instanceof Refused) return isAwayStatus(error.status);
+  if (!(error instanceof Failure) || error.exitCode !== EXIT.unreachable) return false;
+  return isAwayStatus(error.cause instanceof UnreachableError ? error.cause.status : undefined);
+}
+
+function isWholeEnd(frame: Frame): boolean {
+  const reason = unreadReason(frame);
+  if (reason !== undefined) throw unread(reason);
+  return frame.event === 'end';
 }
 
 /** The output of a run of a job. With `follow`, server-sent events; else text. */
@@ -63,15 +76,14 @@ export async function* jobLines(
   if (!follow) return yield* plainLines(client.pieces(operation, options));
   // What was printed already would come again: one that breaks off is not taken up.
   for await (const frame of client.frames(operation, options)) {
-    if (endsByStop(frame)) throw stopped();
-    if (frame.event === 'end') return;
+    if (isWholeEnd(frame)) return;
     yield followedLine(frame);
   }
 }
 
 /** For the end of a log that is not taken up again. */
-export function stopped(): Failure {
-  return new Failure(`the log was not read to its end: ${STOPPING.reason}`, { exitCode: EXIT.unreachable });
+export function unread(reason: string = STOPPING.reason): Failure {
+  return new Failure(`the log was not read to its end: ${reason}`, { exitCode: EXIT.unreachable });
 }
 
 function followedLine({ event, data }: Frame): LogLine {

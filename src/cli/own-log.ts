@@ -8,7 +8,7 @@ import type { Frame } from '../sdk/index.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
 import { usage } from './failure.ts';
 import { textOf } from './fields.ts';
-import { stopped } from './log-source.ts';
+import { unread } from './log-source.ts';
 import type { OptionValues } from './option-values.ts';
 import type { Session } from './session.ts';
 import { printable } from './style.ts';
@@ -61,7 +61,7 @@ export function ownLogQuery(options: OptionValues) {
 export async function printOwnLog(session: Session, frames: AsyncIterable<Frame>): Promise<ExitCode> {
   const { terminal } = session;
   for await (const frame of frames) {
-    if (endsByStop(frame)) throw stopped();
+    if (endsByStop(frame)) throw unread();
     const { event, data } = frame;
     const entry = parsedRecord(data);
     if (event === 'log') terminal.out(`${printable(textOf(entry['line']))}\n`);

@@ -1,6 +1,6 @@
 export { Client, type ClientSettings, connect, type Reply } from './client.ts';
 export type { Fetch, FetchAnswer, FetchInit } from './fetch.ts';
-export { type FollowSettings, followedPastStops } from './followed.ts';
+export { type FollowSettings, followedPastStops, isAwayStatus } from './followed.ts';
 export type { Frame } from './frames.ts';
 export type { LiveSettings, LiveState } from './live.ts';
 export type {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { AGENT_LOST } from '../../src/core/contract/log-end.ts';
 import type { AssignedInstance, Assignment } from '../../src/core/protocol/agent-protocol.ts';
 import type { InstanceId } from '../../src/core/model/ids.ts';
 import type { InstanceObservation } from '../../src/core/model/instance.ts';
@@ -197,6 +198,11 @@ describe('a job that runs once', () => {
     expect(body).toContain('event: end');
     const { body: listed } = await tenant.call('GET', '/api/v1/jobs');
     expect(listed).toMatchObject([{ name: 'early', status: { runs: [{ attempts: 1 }] } }]);
+    // Its agent goes away, which is not its end.
+    const again = tenant.call('GET', '/api/v1/jobs/early/logs?follow=true');
+    await agent.next('request', ({ operation }) => operation.kind === 'logs');
+    agent.close();
+    expect((await again).body).toContain(`event: end\ndata: ${JSON.stringify(AGENT_LOST)}`);
   });
 
   it('takes its container and its logs with it when it is deleted', async () => {

@@ -5,7 +5,7 @@ import { request as askOverTls, Server as SecureServer } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { STOPPING } from '../../src/core/contract/log-end.ts';
+import { AGENT_LOST, STOPPING } from '../../src/core/contract/log-end.ts';
 import type { StreamRequest } from '../../src/core/protocol/agent-protocol.ts';
 import { connect, followedPastStops } from '../../src/sdk/index.ts';
 import { selfSigned } from '../support/harness/certificates.ts';
@@ -47,6 +47,32 @@ async function ask({ url }: ControlPlane, method: string, path: string, body?: o
   /** `isWhole`: it was ended in order, and not cut. */
   return { status: response.statusCode, over, text: () => text, isWhole: () => response.complete };
 }
+
+describe('an agent that goes away', () => {
+  it('is not taken for the end of an instance whose log is followed', async () => {
+    const plane = await startControlPlane();
+    closing.push(() => plane.close());
+    const flow = new NodeFlow(plane);
+    closing.push(() => flow.close());
+    const shop = await plane.tenant('shop');
+    const { agent } = await flow.connected('n1', shop);
+    const { id } = await flow.placed(shop, 'web', 'n1');
+    const path = `/api/v1/deployments/web/logs?follow=true&instance=${id}`;
+    const read = async (): Promise<[Awaited<ReturnType<typeof ask>>, string]> => {
+      const reader = await ask(plane, 'GET', path, undefined, shop.token);
+      return [reader, (await agent.next('request')).streamId];
+    };
+    const [whole, streamId] = await read();
+    agent.send({ type: 'end', streamId });
+    await whole.over;
+    expect(whole.text()).toBe('event: end\ndata: {}\n\n');
+    const [lost] = await read();
+    agent.close();
+    await lost.over;
+    expect(lost.text()).toMatch(/^event: problem\n/);
+    expect(lost.text().endsWith(`event: end\ndata: ${JSON.stringify(AGENT_LOST)}\n\n`)).toBe(true);
+  });
+});
 
 describe('a control plane that stops', () => {
   it.each([

@@ -65,7 +65,7 @@ export const WRITE_QUERY = {
 export const LOG_QUERY = {
   follow: {
     description:
-      'Go on as server-sent events (log, problem, end); instances that come later join. An end with stopping is that of the control plane.',
+      'Go on as server-sent events (log, problem, end); instances that come later join. An end with a reason is not that of the log: its agent is not connected any more or, with stopping, the control plane goes.',
     schema: { type: 'boolean', default: false },
   },
   tail: {

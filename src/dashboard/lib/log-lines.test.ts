@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { STOPPING } from '../../core/contract/log-end.ts';
+import { AGENT_LOST, STOPPING } from '../../core/contract/log-end.ts';
 import {
   boundedLines,
   fileText,
@@ -53,14 +53,19 @@ describe('lines of a log', () => {
       { instance: 'ins_b', channel: 'problem', text: 'not connected' },
     ]);
     expect((await all(followedEntries(frames(), false)))[0]?.text).toBe(`${at} hello`);
-    const stopped = () => of({ event: 'end', data: JSON.stringify(STOPPING) });
-    const told = [true, false].map((isResumed) => all(followedEntries(stopped(), false, isResumed)));
-    expect(
-      (await Promise.all(told)).flat().map(({ channel, text }) => [channel, text.split('; ')[1]]),
-    ).toEqual([
-      ['problem', 'the log goes on when one answers.'],
-      ['problem', 'the log was not read to its end.'],
-    ]);
+    const told = [
+      {
+        ended: STOPPING,
+        isResumed: true,
+        text: 'The control plane is stopping; the log goes on when one answers.',
+      },
+      { ended: STOPPING, isResumed: false, text: `The log was not read to its end: ${STOPPING.reason}.` },
+      { ended: AGENT_LOST, isResumed: true, text: `The log was not read to its end: ${AGENT_LOST.reason}.` },
+    ];
+    for (const { ended, isResumed, text } of told)
+      expect(
+        await all(followedEntries(of({ event: 'end', data: JSON.stringify(ended) }), false, isResumed)),
+      ).toEqual([{ instance: '', channel: 'problem', text }]);
   });
 
   it('are whole, however the text of a kept log is cut', async () => {

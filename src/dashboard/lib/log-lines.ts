@@ -1,4 +1,4 @@
-import { endsByStop } from '../../core/contract/log-end.ts';
+import { endsByStop, unreadReason } from '../../core/contract/log-end.ts';
 import { parsedRecord } from '../../core/model/values.ts';
 import type { Frame } from '../../sdk/index.ts';
 import { textAt } from './draft.ts';
@@ -48,7 +48,6 @@ function entryOf(line: string, isTimed: boolean): Pick<LogEntry, 'text' | 'at'> 
 }
 
 const RESUMED = 'The control plane is stopping; the log goes on when one answers.';
-const NOT_READ = 'The control plane is stopping; the log was not read to its end.';
 
 /** Of a stream that is followed. `isResumed`: it goes on past a control plane that stops. */
 export async function* followedEntries(
@@ -58,8 +57,15 @@ export async function* followedEntries(
 ): AsyncGenerator<LogEntry> {
   for await (const frame of frames) {
     const { event, data } = frame;
-    if (endsByStop(frame)) yield { instance: '', channel: 'problem', text: isResumed ? RESUMED : NOT_READ };
-    if (event === 'end') continue;
+    if (event === 'end') {
+      const reason = unreadReason(frame);
+      const text =
+        isResumed && endsByStop(frame)
+          ? RESUMED
+          : `The log was not read to its end: ${printable(reason ?? '')}.`;
+      if (reason !== undefined) yield { instance: '', channel: 'problem', text };
+      continue;
+    }
     const entry = parsedRecord(data);
     const instance = textAt(entry, 'instance');
     if (event === 'problem')

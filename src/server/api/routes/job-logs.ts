@@ -1,3 +1,4 @@
+import { AGENT_LOST } from '../../../core/contract/log-end.ts';
 import type { JOBS } from '../../../core/operations/jobs.ts';
 import { setTimeout as pause } from 'node:timers/promises';
 import { jobLogSegments, type JobLog, type JobRecord } from '../../../core/model/job.ts';
@@ -94,7 +95,7 @@ function keptLines({ text, dropped, problem }: JobLog, tail: number): readonly s
   return tail === 0 ? [] : [...cut, ...lines, ...gap].slice(-tail);
 }
 
-function send(lines: readonly string[], follow: boolean, run: string): StreamReply {
+function send(lines: readonly string[], follow: boolean, run: string, ended: object = {}): StreamReply {
   const frame = (event: string, data: unknown): string =>
     `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
   return {
@@ -105,7 +106,7 @@ function send(lines: readonly string[], follow: boolean, run: string): StreamRep
         if (!sink.write(follow ? frame('log', { run, line }) : `${line}\n`)) await sink.drained();
         if (sink.signal.aborted) return;
       }
-      if (follow) sink.write(frame('end', {}));
+      if (follow) sink.write(frame('end', ended));
     },
   };
 }
@@ -139,6 +140,10 @@ async function logsNow(
   return waits && !isFinished(run) ? undefined : send([], wanted.follow, run.id);
 }
 
+function endOf({ code }: Rejection): StreamReply {
+  return send([], true, '', code === 'agent_unreachable' ? AGENT_LOST : {});
+}
+
 /** A follower waits for the container of the run under way; a reader that does not follow gets an empty answer. */
 export async function jobLogs(
   dispatch: Dispatch,
@@ -152,7 +157,7 @@ export async function jobLogs(
     while (!sink.signal.aborted) {
       const next = await logsNow(dispatch, request);
       // A job that is deleted, or an agent that goes away, meanwhile: the answer has begun, so it ends.
-      if (next !== undefined) return await ('stream' in next ? next : empty).stream(sink);
+      if (next !== undefined) return await ('stream' in next ? next : endOf(next)).stream(sink);
       await pause(LOOK_MS, undefined, { signal: sink.signal }).catch(() => undefined);
     }
   };

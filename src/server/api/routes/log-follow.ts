@@ -3,7 +3,7 @@ import type { StreamOperation } from '../../../core/protocol/agent-protocol.ts';
 import type { InstanceObservation, InstanceRecord } from '../../../core/model/instance.ts';
 import type { AgentStream } from '../../agents/streams/streams.ts';
 import type { StreamSink } from '../route.ts';
-import { type LogForm, pump } from './log-lines.ts';
+import { isLost, type LogForm, pump } from './log-lines.ts';
 
 const LOOK_EVERY_MS = 1000;
 
@@ -90,7 +90,7 @@ export class LogFollower {
       for (let first = true; !signal.aborted; first = false) {
         const instances = this.#source.instances();
         if (instances === undefined && [...this.#followed.values()].every(({ stream }) => !stream)) {
-          this.#sink.write(this.#form.end);
+          this.#sink.write(this.#form.end());
           return;
         }
         this.#look(instances ?? [], first);
@@ -137,7 +137,7 @@ export class LogFollower {
     void pump({ instance: record, stream }, this.#form, this.#sink).finally(() => {
       following.stream = undefined;
       following.endedMs = performance.now();
-      following.lost = stream.end?.error?.reason === 'agent_unreachable';
+      following.lost = isLost(stream);
     });
   }
 }

@@ -49,7 +49,8 @@ export interface LogForm {
   line(instance: InstanceRecord, channel: Channel, line: string): string;
   problem(instance: InstanceRecord, message: string): string;
   readonly keepAlive?: string;
-  readonly end: string;
+  /** `reason`: why it is not that of what is read. */
+  end(ended?: { readonly reason: string }): string;
 }
 
 export function eventForm(): LogForm {
@@ -60,7 +61,7 @@ export function eventForm(): LogForm {
     line: ({ id, nodeId }, channel, line) => frame('log', { instance: id, nodeId, channel, line }),
     problem: ({ id, nodeId }, message) => frame('problem', { instance: id, nodeId, message }),
     keepAlive: ': keep-alive\n\n',
-    end: frame('end', {}),
+    end: (ended) => frame('end', ended ?? {}),
   };
 }
 
@@ -70,8 +71,13 @@ export function textForm(named: boolean): LogForm {
     contentType: 'text/plain; charset=utf-8',
     line: (instance, _channel, line) => `${prefix(instance)}${line}\n`,
     problem: ({ id, nodeId }, message) => `${id} | (no log from ${nodeId}: ${message})\n`,
-    end: '',
+    end: () => '',
   };
+}
+
+/** It may go on, but not to here. */
+export function isLost({ end }: AgentStream): boolean {
+  return end?.error?.reason === 'agent_unreachable';
 }
 
 export async function pump(source: LogSource, form: LogForm, sink: StreamSink): Promise<void> {
