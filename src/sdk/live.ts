@@ -2,7 +2,7 @@ import { type FetchAnswer, piecesOf } from './fetch.ts';
 import { type Frame, FrameReader } from './frames.ts';
 import type { Patience } from './patience.ts';
 import { RejectionError, UnreachableError } from './rejection.ts';
-import { pause, pauseMs } from './retry.ts';
+import { isPermanent, pause, pauseMs } from './retry.ts';
 
 export type LiveState = 'connecting' | 'live' | 'reconnecting';
 
@@ -10,7 +10,7 @@ export interface LiveSettings {
   readonly onState?: ((state: LiveState) => void) | undefined;
   /** Reopens a stream that ended, after its last message; default true. */
   readonly resume?: boolean | undefined;
-  /** A control plane that does not let it be opened is asked again, for ever; false: that ends it, unless it was open before. True unless said. */
+  /** A control plane that does not let it be opened is asked again, for ever; false: that ends it, unless it was open before and waiting may help. True unless said. */
   readonly persistent?: boolean | undefined;
   /** Begin after this one. */
   readonly lastEventId?: string | undefined;
@@ -76,7 +76,7 @@ export async function* readFrames(
     } catch (error) {
       signal?.throwIfAborted();
       if (isFinal(error)) throw error;
-      if (!resume || (!wasOpen && !persistent))
+      if (!resume || (!persistent && (!wasOpen || isPermanent(error))))
         throw error instanceof RejectionError || error instanceof UnreachableError
           ? error
           : new UnreachableError('The connection was lost.', { cause: error });

@@ -16,7 +16,7 @@ export interface SteadyLook {
   end(): Promise<Seen>;
 }
 
-/** What a look compares (processes, states) stays different once it changed; each costs engines several calls. */
+/** Processes stay different once they changed, and a state is that for longer than this; each look costs engines several calls. */
 const EVERY_MS = 250;
 
 export function percentile(sorted: readonly number[], part: number): number {

@@ -11,7 +11,6 @@ import { isWatched } from '../../src/agent/volumes/watchdog-process.ts';
 import { AgentBench, instance, stopped, TEST_IMAGE } from '../support/harness/agent-bench.ts';
 import { buildTestImage, startEngine, type TestEngine } from '../support/harness/engine.ts';
 import { eventually } from '../support/eventually.ts';
-import { LONG_TIER } from '../support/fault-tier.ts';
 import { ensurePackages } from '../support/harness/packages.ts';
 
 const MIB = 2 ** 20;
@@ -257,8 +256,7 @@ describe('when its lease ends, the writer is killed', () => {
     await bench.plane.untilPhase('ins_1', 'running');
   });
 
-  // A part of what the next one shows.
-  it.runIf(LONG_TIER)('without the engine', async () => {
+  it('without the engine', async () => {
     await using bench = await AgentBench.start(daemon);
     const pid = await writing(bench);
     bench.plane.leases = false;

@@ -41,7 +41,6 @@ afterAll(async () => {
 });
 
 const MORE_FAULTS: readonly (readonly [string, Partial<VaultSwitches>, string])[] = [
-  ['is sealed', { sealed: true }, 'sealed'],
   ['is broken', { broken: 500 }, 'resources/db'],
 ];
 const SECRETS = [{ name: 'DB', vault_path: 'resources/db', anchor: 'external' }];
@@ -49,7 +48,8 @@ const SECRETS = [{ name: 'DB', vault_path: 'resources/db', anchor: 'external' }]
 describe('a secrets store that does not give material (F-22)', () => {
   it.each<readonly [string, Partial<VaultSwitches>, string]>([
     ['answers 403', { denied: /\/data\/resources\/db/ }, '(403)'],
-    // Sealed: in every run by `cluster-secrets`; what else it answers: by `test/suites/secrets-vault`.
+    ['is sealed', { sealed: true }, 'sealed'],
+    // In every run by `test/suites/secrets-vault`.
     ...(LONG_TIER ? MORE_FAULTS : []),
   ])(
     'because it %s: no new container, what runs stays, and it recovers by itself',

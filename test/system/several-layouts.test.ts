@@ -8,7 +8,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePort } from '../support/harness/free-port.ts';
 import { makeCertificate } from '../support/harness/authority.ts';
 import { eventually } from '../support/eventually.ts';
-import { LONG_TIER } from '../support/fault-tier.ts';
 import { type Etcd, startEtcd } from '../support/harness/etcd.ts';
 import { LiveAgent } from '../support/agents/live-agent.ts';
 import { nodeFacts } from '../support/harness/node-flow.ts';
@@ -205,47 +204,43 @@ describe('the layout for three machines', () => {
     );
   });
 
-  // In every run by `several-planes`, without the load balancer.
-  it.runIf(LONG_TIER)(
-    'goes through a restart of all three behind one address: who tries again is served',
-    async () => {
-      let isOver = false;
-      const counts = { served: 0, repeated: 0 };
-      const failed: number[] = [];
-      const client = async (): Promise<void> => {
-        while (!isOver) {
-          let seen = 0;
-          for (let tries = 0; tries < 20 && seen !== 200; tries += 1) {
-            seen = await status('balancer', '/api/v1/tenants');
-            if (seen !== 200) {
-              counts.repeated += 1;
-              await new Promise((resolve) => setTimeout(resolve, 100));
-            }
+  it('goes through a restart of all three behind one address: who tries again is served', async () => {
+    let isOver = false;
+    const counts = { served: 0, repeated: 0 };
+    const failed: number[] = [];
+    const client = async (): Promise<void> => {
+      while (!isOver) {
+        let seen = 0;
+        for (let tries = 0; tries < 20 && seen !== 200; tries += 1) {
+          seen = await status('balancer', '/api/v1/tenants');
+          if (seen !== 200) {
+            counts.repeated += 1;
+            await new Promise((resolve) => setTimeout(resolve, 100));
           }
-          counts.served += 1;
-          if (seen !== 200) failed.push(seen);
         }
-      };
-      const clients = [client(), client()];
-      const sessionsBefore = agent?.sessions ?? 0;
-      for (const name of NAMES) {
-        await stop(name, 'SIGTERM');
-        await systemctlStart(name);
-        await eventually(
-          'the shards are spread again',
-          shards,
-          (all) => all.reduce((sum, { held }) => sum + held, 0) === 64,
-        );
+        counts.served += 1;
+        if (seen !== 200) failed.push(seen);
       }
-      isOver = true;
-      await Promise.all(clients);
-      process.stdout.write(
-        `behind one address: ${counts.served} requests, ${counts.repeated} tries repeated\n`,
+    };
+    const clients = [client(), client()];
+    const sessionsBefore = agent?.sessions ?? 0;
+    for (const name of NAMES) {
+      await stop(name, 'SIGTERM');
+      await systemctlStart(name);
+      await eventually(
+        'the shards are spread again',
+        shards,
+        (all) => all.reduce((sum, { held }) => sum + held, 0) === 64,
       );
-      expect(failed).toEqual([]);
-      expect(counts.served).toBeGreaterThan(20);
-      // Its control plane was restarted at least once, and it came back through the same address.
-      expect(agent?.sessions).toBeGreaterThan(sessionsBefore);
-    },
-  );
+    }
+    isOver = true;
+    await Promise.all(clients);
+    process.stdout.write(
+      `behind one address: ${counts.served} requests, ${counts.repeated} tries repeated\n`,
+    );
+    expect(failed).toEqual([]);
+    expect(counts.served).toBeGreaterThan(20);
+    // Its control plane was restarted at least once, and it came back through the same address.
+    expect(agent?.sessions).toBeGreaterThan(sessionsBefore);
+  });
 });

@@ -30,7 +30,16 @@ async function tell(...messages: readonly string[]): Promise<void> {
 }
 
 /** A reader; `writes` has what it was told of by each write. */
-function read({ view = ALL, last = '' }: { readonly view?: EventView; readonly last?: string } = {}) {
+function read({
+  view = ALL,
+  last = '',
+  meanwhile,
+}: {
+  readonly view?: EventView;
+  readonly last?: string;
+  /** Between the head of the answer and the stream itself. */
+  readonly meanwhile?: () => Promise<void>;
+} = {}) {
   const writes: string[] = [];
   const leaving = new AbortController();
   let takes = true;
@@ -57,7 +66,10 @@ function read({ view = ALL, last = '' }: { readonly view?: EventView; readonly l
     feeds,
     view,
   );
-  const over = opening.then(({ stream }) => stream(sink));
+  const over = opening.then(async ({ stream }) => {
+    await meanwhile?.();
+    await stream(sink);
+  });
   return {
     writes,
     over,
@@ -129,6 +141,17 @@ describe('a stream of events', () => {
     resumed.leave();
     elsewhere.leave();
     await Promise.all([resumed.over, elsewhere.over]);
+  });
+
+  it('has what came after it was told where it begins', async () => {
+    await tell('before');
+    const reader = read({ meanwhile: () => tell('a') });
+    await turn();
+    await tell('b');
+    await turn();
+    expect(reader.writes).toEqual(['a', 'b']);
+    reader.leave();
+    await reader.over;
   });
 
   it('ends in order when the control plane does, with what came before, also if it was asked for in that moment', async () => {

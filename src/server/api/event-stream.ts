@@ -37,10 +37,10 @@ async function now(store: Asked['store']): Promise<number> {
   return (await store.rangeCold('events', '', { limit: 1 })).revision;
 }
 
-/** What came after the reader's last event. Events are ordered by commit; those of one commit by their ids. */
-async function readMissed({ store, headers, charge }: Asked): Promise<Missed> {
-  const last = lastOf(headers);
-  if (last === undefined) return { events: [], size: 0, revision: await now(store) };
+/** What came after the reader's last event, or since it was told where its stream begins. Events are ordered by commit; those of one commit by their ids. */
+async function readMissed({ store, headers, charge }: Asked, begun: number | undefined): Promise<Missed> {
+  if (begun !== undefined && begun === (await now(store))) return { events: [], size: 0, revision: begun };
+  const last = lastOf(headers) ?? `@${begun}`;
   const { entries, revision, length } = await store.rangeCold('events');
   charge(entries.length / READ_PER_REQUEST);
   const moment = Number(MOMENT.exec(last)?.[1]);
@@ -61,7 +61,11 @@ async function readMissed({ store, headers, charge }: Asked): Promise<Missed> {
   return { events, size: (length * events.length) / Math.max(1, entries.length), revision };
 }
 
-async function pump(request: Asked, sink: StreamSink, feeds: EventFeeds, view: EventView): Promise<void> {
+async function pump(
+  request: Asked,
+  sink: StreamSink,
+  { feeds, view, begun }: Told & { readonly begun: number | undefined },
+): Promise<void> {
   const chunks: EventChunk[] = [];
   let pending = 0;
   let wake: () => void = () => undefined;
@@ -98,7 +102,7 @@ async function pump(request: Asked, sink: StreamSink, feeds: EventFeeds, view: E
   const timer = setInterval(() => sink.write(': keep-alive\n\n'), KEEP_ALIVE_MS);
   sink.signal.addEventListener('abort', () => wake(), { once: true });
   try {
-    const missed = await readMissed(request);
+    const missed = await readMissed(request, begun);
     after = missed.revision;
     // They are kept until the reader took them: one that opens many streams and reads none is sent away.
     if (missed.size > 0 && !sink.hold(missed.size)) return;
@@ -130,14 +134,23 @@ async function pump(request: Asked, sink: StreamSink, feeds: EventFeeds, view: E
   }
 }
 
+interface Told {
+  readonly feeds: EventFeeds;
+  readonly view: EventView;
+}
+
 /** Live events; a lost watch or a slow reader ends the stream, and the client resumes with Last-Event-ID. */
-export async function eventStream(request: Asked, feeds: EventFeeds, view: EventView): Promise<StreamReply> {
-  const { store, headers } = request;
+export async function eventStream(
+  request: Asked,
+  feeds: EventFeeds,
+  view: EventView,
+): Promise<StreamReply> {
+  const begun = lastOf(request.headers) === undefined ? await now(request.store) : undefined;
   return {
     status: 200,
     contentType: 'text/event-stream; charset=utf-8',
     // Whoever is cut off before its first event goes on from here.
-    ...(lastOf(headers) === undefined && { headers: { 'last-event-id': `@${await now(store)}` } }),
-    stream: (sink) => pump(request, sink, feeds, view),
+    ...(begun !== undefined && { headers: { 'last-event-id': `@${begun}` } }),
+    stream: (sink) => pump(request, sink, { feeds, view, begun }),
   };
 }

@@ -40,6 +40,7 @@ function member(
   kv: Kv,
   onRefused: (error: Error) => void,
   onLost: () => Promise<void> = async () => undefined,
+  lostMs?: number,
 ): Membership {
   joined = new Membership({
     kv,
@@ -50,6 +51,7 @@ function member(
     clock: systemClock,
     sees: async () => true,
     onLost,
+    ...(lostMs !== undefined && { lostMs }),
     onRefused,
     log: () => undefined,
   });
@@ -106,6 +108,19 @@ it('that lost its lease is back when what has to come before is done, and not ea
     (is) => is,
   );
   expect(membership.isRejoining).toBe(false);
+});
+
+it('is back although what has to come before that never ends', async () => {
+  const { kv } = leasing();
+  const never = () => new Promise<void>(() => undefined);
+  const membership = member(kv, () => undefined, never, 50);
+  await membership.join();
+  await kv.revokeLease(membership.lease ?? expect.fail('it has no lease'));
+  await eventually(
+    'it has joined again',
+    () => [membership.lost, membership.certain, membership.isRejoining],
+    ([lost, certain, rejoining]) => lost === 1 && certain === true && rejoining === false,
+  );
 });
 
 it('leaves although what has to come before it is back never ends', async () => {

@@ -17,8 +17,10 @@ export interface MembershipOptions {
   readonly clock: Clock;
   /** Resolves when the process sees everything that was stored up to the revision; false: it does not follow. */
   readonly sees: (revision: number) => Promise<boolean>;
-  /** The lease was lost although the process lives. It joins again when this has resolved. */
+  /** The lease was lost although the process lives. It joins again when this has resolved, or took too long. */
   readonly onLost: () => Promise<void>;
+  /** What is too long for that; 5 s unless told. */
+  readonly lostMs?: number;
   /** The store does not take this release any more, which no waiting changes. */
   readonly onRefused: (error: StoreFormatError) => void;
   readonly log: (problem: string, details: Readonly<Record<string, unknown>>) => void;
@@ -27,6 +29,8 @@ export interface MembershipOptions {
 /** Renewed often enough that two lost answers in a row do not end it. */
 const RENEWALS = 4;
 const RETRY_MS = 250;
+/** Agents of a process that joins no more seem silent to the others: longer than this nothing keeps it away. */
+const LOST_MS = 5_000;
 
 /**
  * This process among the control planes of one store: a record held by a lease. A process that sees the record gone knows that the
@@ -141,7 +145,7 @@ export class Membership {
   }
 
   async #renewed(): Promise<boolean> {
-    const { kv, clock, leaseMs, log, sees, onLost } = this.#options;
+    const { kv, clock, leaseMs, log, sees, onLost, lostMs = LOST_MS } = this.#options;
     if (this.#lease === undefined) {
       await this.#register().finally(() => {
         this.#rejoining = false;
@@ -160,7 +164,9 @@ export class Membership {
     this.#isSeen = false;
     this.#rejoining = true;
     log('the lease of this control plane expired; its shards were reassigned', {});
-    await Promise.race([onLost(), this.#stopped]);
+    const bounded = new AbortController();
+    const tooLong = pause(lostMs, undefined, { signal: bounded.signal }).catch(() => undefined);
+    await Promise.race([onLost(), this.#stopped, tooLong]).finally(() => bounded.abort());
     return false;
   }
 }

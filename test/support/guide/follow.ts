@@ -80,7 +80,7 @@ async function followBare(name: string, page: Page): Promise<void> {
  */
 const BESIDE: readonly string[] = ['first-ten-minutes.md'];
 /**
- * In the long tier: what they say is done in every run by `rotation-postgres`, `cluster-secrets`, `recovery`, `cli`, `cli-jobs`, `cli-volumes`, `doctor`, `rollout-reasons` and
+ * In the long tier: what they say is done in every run by `rotation-postgres`, `cluster-secrets`, `recovery`, `cli`, `cli-jobs`, `cli-volumes`, `doctor`, `rollout-reasons`, `cluster-scaling` and
  * `terminal` of `test/system`, `test/suites/recovery-etcd`, `test/flow/apply-folder` and `test/flow/plan`, and for containers by `test/security/confinement` and
  * `test/system/engine`. That there are such commands and flags is looked at in every run (`commands.test.ts`).
  */

@@ -24,7 +24,7 @@ export interface Load {
 
 export const DEADLINE_MS = 15_000;
 const CLIENTS = 6;
-/** Eight clients so ask every three milliseconds; without a pause, asking took more of the processors than what is asked. */
+/** The clients so ask every three milliseconds; without a pause, asking took more of the processors than what is asked. */
 const PAUSE_MS = inTier({ usual: 20, long: 5 });
 
 /** The clients are shared out among those that are asked. */

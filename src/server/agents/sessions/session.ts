@@ -3,7 +3,7 @@ import { WebSocket } from 'ws';
 import type { ServerMessage, StreamOperation } from '../../../core/protocol/agent-protocol.ts';
 import type { StreamPurpose } from '../../../core/contract/stream-budgets.ts';
 import type { NodeName, TenantId } from '../../../core/model/ids.ts';
-import type { Clock } from '../../clock.ts';
+import { type Clock, RunningTimeout } from '../../clock.ts';
 import { MessageRate } from './message-rate.ts';
 import { nodeKey } from '../assignments/placed-instances.ts';
 import { type AgentStream, AgentStreams } from '../streams/streams.ts';
@@ -97,7 +97,7 @@ export class AgentSession {
     return new Promise((resolve) => {
       const asked = randomBytes(8);
       const settle = (alive: boolean): void => {
-        clearTimeout(timer);
+        timer.clear();
         this.#socket.off('pong', onPong);
         this.#socket.off('close', onClose);
         resolve(alive);
@@ -106,7 +106,8 @@ export class AgentSession {
         if (asked.equals(answer)) settle(true);
       };
       const onClose = (): void => settle(false);
-      const timer = setTimeout(onClose, withinMs);
+      // An answer that has arrived comes first, also where this process was held up.
+      const timer = new RunningTimeout(onClose, withinMs);
       this.#socket.on('pong', onPong);
       this.#socket.on('close', onClose);
       if (this.open) this.#socket.ping(asked);

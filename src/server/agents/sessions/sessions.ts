@@ -34,6 +34,8 @@ import { refuseUpgrade } from './upgrade-refusal.ts';
 export const SESSION_PATH = '/agent/v1/session';
 const SWEEP_MS = 500;
 const ANSWER_MS = 1000;
+/** Of all agents at once, after a pause: this process has much to read then, and an answer may be behind a long report. */
+const SILENT_MS = 3000;
 /** Agents send a message in one frame; some proxies cut it. */
 const MAX_FRAGMENTS = 64;
 /** Of one node: one that dials all the time leaves the turns of the others alone. */
@@ -430,7 +432,7 @@ export class Sessions {
   /** Sessions whose agent does not answer now end, however short its silence was while this process ran; resolves when that is recorded. */
   async endSilent(): Promise<void> {
     const asked = [...this.#byNode.values()].map(async (session) => {
-      if (await session.answers(ANSWER_MS)) return;
+      if (await session.answers(SILENT_MS)) return;
       session.terminate();
       this.#unregister(session);
     });

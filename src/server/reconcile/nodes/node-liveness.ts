@@ -188,6 +188,8 @@ export class NodeLivenessController implements Controller, Liveness {
 
   /** What other control planes stored of their sessions: an open one is a sign of life as long as its process lives. */
   #hearElsewhere(elsewhere: SessionsElsewhere, tenantId: TenantId): void {
+    // What was told of a silence is no pause of this process, and is not forgiven with it.
+    if (this.#running) this.#forgivePause();
     const nowMs = this.#deps.clock.monotonicMs();
     for (const { node, closedForMs } of elsewhere.of(tenantId)) {
       if (closedForMs === undefined) {
