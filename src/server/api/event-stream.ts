@@ -140,11 +140,7 @@ interface Told {
 }
 
 /** Live events; a lost watch or a slow reader ends the stream, and the client resumes with Last-Event-ID. */
-export async function eventStream(
-  request: Asked,
-  feeds: EventFeeds,
-  view: EventView,
-): Promise<StreamReply> {
+export async function eventStream(request: Asked, feeds: EventFeeds, view: EventView): Promise<StreamReply> {
   const begun = lastOf(request.headers) === undefined ? await now(request.store) : undefined;
   return {
     status: 200,

@@ -164,7 +164,12 @@ function headerParameters({ method, tenant, codes, lasts }: Route): readonly Sch
       ? [optional('If-Match', 'Only this revision of the record: its ETag.', { ...text, ...IF_MATCH })]
       : []),
     ...(lasts === 'as-events'
-      ? [optional('Last-Event-ID', 'Live: all that came after the event with this id, or after the moment that an answer began at, and what comes then.')]
+      ? [
+          optional(
+            'Last-Event-ID',
+            'Live: all that came after the event with this id, or after the moment that an answer began at, and what comes then.',
+          ),
+        ]
       : []),
   ];
 }
