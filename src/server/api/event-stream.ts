@@ -61,11 +61,14 @@ async function readMissed({ store, headers, charge }: Asked, begun: number | und
   return { events, size: (length * events.length) / Math.max(1, entries.length), revision };
 }
 
-async function pump(
-  request: Asked,
-  sink: StreamSink,
-  { feeds, view, begun }: Told & { readonly begun: number | undefined },
-): Promise<void> {
+interface Told {
+  readonly feeds: EventFeeds;
+  readonly view: EventView;
+  /** The revision that the head of the answer named. */
+  readonly begun: number | undefined;
+}
+
+async function pump(request: Asked, sink: StreamSink, { feeds, view, begun }: Told): Promise<void> {
   const chunks: EventChunk[] = [];
   let pending = 0;
   let wake: () => void = () => undefined;
@@ -132,11 +135,6 @@ async function pump(
     clearInterval(timer);
     leave();
   }
-}
-
-interface Told {
-  readonly feeds: EventFeeds;
-  readonly view: EventView;
 }
 
 /** Live events; a lost watch or a slow reader ends the stream, and the client resumes with Last-Event-ID. */
