@@ -284,6 +284,7 @@ describe('the transport', () => {
         rawExchange(spawned.url, head([], 'GET', `/api/v1/deployments?cursor=${'a'.repeat(65_536)}`)),
       'a path of 12 KB': () =>
         rawExchange(spawned.url, head([], 'GET', `/api/v1/deployments/${'a'.repeat(12_000)}`)),
+      'a type and no body': () => raw([JSON_TYPE]),
       'two lengths': () => raw([JSON_TYPE, 'Content-Length: 2', 'Content-Length: 3'], '{}'),
       'a length and chunks': () =>
         raw([JSON_TYPE, 'Content-Length: 2', 'Transfer-Encoding: chunked'], '0\r\n\r\n'),

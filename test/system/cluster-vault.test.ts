@@ -69,7 +69,7 @@ describe('a secrets store that does not give material (F-22)', () => {
         1_000,
       );
       Object.assign(vault.switches, { denied: undefined, sealed: false, broken: undefined });
-      await cluster.phase(shop, 'held', 'Running', 10_000);
+      await cluster.phase(shop, 'held', 'Running', 30_000);
       expect(await cluster.pids('held')).toMatchObject(before);
       expect(await cluster.events(shop, 'deployment.secret_unresolved', 'held')).not.toEqual([]);
       const { body } = await cluster.exec(shop, 'held', ['sh', '-c', 'printf %s "$DB_password"']);
@@ -89,6 +89,6 @@ describe('a secrets store that does not give material (F-22)', () => {
       1_500,
     );
     vault.switches.denied = undefined;
-    await cluster.phase(shop, 'held', 'Running', 10_000);
+    await cluster.phase(shop, 'held', 'Running', 30_000);
   });
 });

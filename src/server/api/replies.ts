@@ -1,6 +1,7 @@
 import { CATALOGUE } from '../../core/rejections/catalogue.ts';
 import { type Rejection, rejectionBody } from '../../core/rejections/rejection.ts';
 import { REJECTIONS_TYPE } from '../../core/operations/queries.ts';
+import { lingers } from './lingering.ts';
 import type { ApiReply, ApiRequest } from './request-parts.ts';
 import { JsonText } from './route.ts';
 import type { ApiContext } from './api-context.ts';
@@ -113,6 +114,7 @@ export function sendRejection<R extends ApiReply>(
   if (status === 401) headers['www-authenticate'] = 'Bearer';
   if (rejection.among !== undefined) headers['x-berth-rejections'] = amongHeader(rejection.among);
   if (rejection.retryAfterSeconds !== undefined) headers['retry-after'] = String(rejection.retryAfterSeconds);
+  if (headers['connection'] === 'close') lingers(reply.raw);
   options.log.info(
     {
       requestId: request.id,
