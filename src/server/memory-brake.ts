@@ -91,7 +91,8 @@ interface GcEntry {
 const MAJOR: ReadonlySet<number> = new Set([constants.NODE_PERFORMANCE_GC_MAJOR]);
 
 const SEMI_SPACE = /^--max[-_]semi[-_]space[-_]size=(\d+)$/;
-const USUAL_SEMI_SPACE = 64;
+/** Of V8 14, which comes with Node 26, and of those before it. */
+const USUAL_SEMI_SPACE = Number.parseInt(process.versions.v8) >= 14 ? 32 : 64;
 
 /**
  * What V8 adds for the young generation to the limit that it reports: three spaces of MiB that are a power of two. Long-lived data does not

@@ -73,11 +73,17 @@ export async function sendStream<R extends ApiReply>(
 
 /**
  * Straight to the socket, in one write. The answer would write head, bytes and end of the chunk one by one and join them again. Where it has no socket yet
- * (an answer before it on the same connection is not over) or no chunks (HTTP/1.0), it does so.
+ * (an answer before it on the same connection is not over), no chunks (HTTP/1.0), or holds pieces of its own until the end of this turn, it does so.
  */
 function writeShared(response: ServerResponse, { bytes, chunk }: SharedPiece): boolean {
   const { socket } = response;
-  if (socket === null || !socket.writable || !response.chunkedEncoding || !response.headersSent)
+  if (
+    socket === null ||
+    !socket.writable ||
+    !response.chunkedEncoding ||
+    !response.headersSent ||
+    response.writableLength !== socket.writableLength
+  )
     return response.write(bytes);
   return socket.write(chunk);
 }
