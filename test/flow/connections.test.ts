@@ -2,6 +2,8 @@ import { once } from 'node:events';
 import { createServer as plainServer, get, type IncomingMessage, type Server } from 'node:http';
 import { createServer as tlsServer, get as getOverTls } from 'node:https';
 import { type AddressInfo, connect, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { connect as connectOverTls } from 'node:tls';
 import pino from 'pino';
 import { describe, expect, it } from 'vitest';
 import { selfSigned } from '../support/harness/certificates.ts';
@@ -33,6 +35,14 @@ async function listening(limits: ConnectionLimits, tls: false | true | 'on a thr
       const socket = connect(port, '127.0.0.1');
       held.push(socket);
       await once(socket, 'connect');
+      return socket;
+    },
+    /** Ready to be asked something. */
+    ready: async () => {
+      const options = { host: '127.0.0.1', port, rejectUnauthorized: false };
+      const socket = tls === false ? connect(options) : connectOverTls(options);
+      held.push(socket);
+      await once(socket, tls === false ? 'connect' : 'secureConnect');
       return socket;
     },
     status: async (path: string) => {
@@ -82,5 +92,18 @@ describe.each([false, true, 'on a thread'] as const)('connections, with TLS: %s'
     await expect.poll(() => server.connections.descriptors.scarce).toBe(true);
     expect(await server.status('/api?x=1')).toBe(503);
     expect(await server.status('/healthz?x=1')).toBe(200);
+  });
+
+  it('of which one has asked for nothing yet is not idle', async () => {
+    await using server = await listening({ ...LIMITS, perAddress: 8, descriptors: 16 }, tls);
+    await expect.poll(() => server.connections.descriptors.scarce).toBe(true);
+    const early = await server.ready();
+    await expect.poll(() => server.connections.count).toBe(1);
+    // Idle ones are looked for every 250 ms at most, and the next connection has them looked for.
+    await delay(300);
+    expect(await server.status('/healthz')).toBe(200);
+    early.write('GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n');
+    const [answer] = (await once(early, 'data')) as [Buffer];
+    expect(answer.toString()).toMatch(/^HTTP\/1.1 200/);
   });
 });

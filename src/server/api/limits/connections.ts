@@ -19,6 +19,8 @@ export interface ConnectionLimits {
 
 interface Open {
   readonly socket: Socket;
+  /** What is inside of TLS, which is what the HTTP server reads then. */
+  secure?: Socket;
   readonly key: string;
   readonly group: string;
   /** What was over when it came; absent: nothing. */
@@ -72,7 +74,9 @@ export class Connections {
     // Requests name the socket inside of TLS, the limit was checked before.
     server.on('secureConnection', (socket: Socket) => {
       const open = this.#open.get(keyOf(socket));
-      if (open?.beyond === undefined) return;
+      if (open === undefined) return;
+      open.secure = socket;
+      if (open.beyond === undefined) return;
       this.#beyond.set(socket, open);
       socket.once('close', () => this.#beyond.delete(socket));
     });
@@ -130,13 +134,23 @@ export class Connections {
     }
   }
 
+  /** For Node 26 a connection is idle before its first request, too; whoever has sent nothing yet is judged by what it will ask for. */
+  #sweep(): void {
+    const silent = [...this.#open.values()]
+      .map(({ socket, secure = socket }) => secure)
+      .filter(({ bytesRead }) => bytesRead === 0);
+    for (const socket of silent) socket.destroy = () => socket;
+    this.#closeIdle();
+    for (const socket of silent) Reflect.deleteProperty(socket, 'destroy');
+  }
+
   #makeRoom(open: Open): void {
     open.beyond = 'process';
     this.#newcomers.add(open);
     const now = performance.now();
     if (now - this.#sweptMs > SWEEP_MS) {
       this.#sweptMs = now;
-      this.#closeIdle();
+      this.#sweep();
     }
     if (!this.#warned) {
       const { used, limit, reserved } = this.descriptors;
