@@ -8,7 +8,8 @@ import { writeNoticesOf } from './third-party-notices.ts';
 /**
  * The programs as an installation runs them, and a checkout while no source is newer: each program is one file, with what several share in
  * `chunks`, because hundreds of small modules are what a start would spend its time on. The command line is CommonJS with chunks of its own, because
- * somebody waits for each of its starts (`docs/decisions/0122`). Dependencies stay what npm installs. Files that are
+ * somebody waits for each of its starts (`docs/decisions/0122`). What is loaded at each start is joined to them (`docs/decisions/0137`); other
+ * dependencies stay what npm installs. Files that are
  * started by their name stand where the sources have them. Last comes `built.json`, without which the build does not count. With
  * `--if-stale` nothing is done while no source is newer than the last build.
  */
@@ -21,8 +22,12 @@ const COMPILED = join(ROOT, 'node_modules/.cache/berth');
 const SOURCES = ['src', 'package-lock.json', 'scripts/build-programs.ts'];
 const DASHBOARD = 'src/dashboard';
 const STARTED = ['server/main', 'agent/main', 'agent/volumes/watchdog', 'sdk/index'];
-/** Joined to the command line, which loads them at each start; the package brings them all the same. */
-const JOINED = ['commander', 'picocolors'];
+/** Loaded at each start, and joined to what loads them with all that they load themselves; the package brings them all the same. */
+const JOINED = {
+  server: ['croner', 'fastify', 'pino', 'prom-client', 'ws'],
+  cli: ['commander', 'picocolors'],
+};
+const LIBRARY = /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)\//;
 const MARKED_URL = /BERTH_URL_OF\("([^"]{1,200})"\)/g;
 
 /** Besides the programs: threads, which are started by their file. */
@@ -34,12 +39,26 @@ function entries(): Record<string, string> {
 }
 
 /** What npm installs beside us stays outside. Anything else that is imported and is not ours ends the build. */
-function isOutside(joined: readonly string[] = []): (id: string) => boolean {
+function isOutside(joined: readonly string[]): (id: string) => boolean {
   const { dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
     readonly dependencies: Readonly<Record<string, string>>;
   };
   const names = Object.keys(dependencies).filter((name) => !joined.includes(name));
   return (id) => id.startsWith('node:') || names.some((name) => id === name || id.startsWith(`${name}/`));
+}
+
+/** Notes whose code is in the files. */
+function noting(libraries: Set<string>): Plugin {
+  return {
+    name: 'libraries',
+    renderChunk(_code, { moduleIds }) {
+      for (const id of moduleIds) {
+        const [, library] = LIBRARY.exec(id) ?? [];
+        if (library !== undefined) libraries.add(library);
+      }
+      return null;
+    },
+  };
 }
 
 /** A module goes on to see the address that it would have by itself, whatever file it is put into: threads and files are found by it. */
@@ -101,15 +120,17 @@ const SHARED_OUTPUT = {
   sourcemap: true,
 } satisfies BuildOptions['output'];
 
-async function bundle(folder: string): Promise<void> {
+/** Answers with the libraries in the files of either build. */
+async function bundle(folder: string): Promise<Record<keyof typeof JOINED, ReadonlySet<string>>> {
   // Only when there is something to build: loading it takes longer than to see that there is nothing.
   const { build } = await import('rolldown');
+  const libraries = { server: new Set<string>(), cli: new Set<string>() };
   const shared = { cwd: ROOT, platform: 'node', transform: { target: 'node24' } } satisfies BuildOptions;
   await build({
     ...shared,
     input: entries(),
-    external: isOutside(),
-    plugins: [ownAddresses('import.meta.url')],
+    external: isOutside(JOINED.server),
+    plugins: [ownAddresses('import.meta.url'), noting(libraries.server)],
     output: {
       ...SHARED_OUTPUT,
       dir: folder,
@@ -120,8 +141,12 @@ async function bundle(folder: string): Promise<void> {
   await build({
     ...shared,
     input: { 'cli/main': join(SRC, 'cli/main.ts') },
-    external: isOutside(JOINED),
-    plugins: [ownAddresses('require("node:url").pathToFileURL(__filename)'), lateBuiltins],
+    external: isOutside(JOINED.cli),
+    plugins: [
+      ownAddresses('require("node:url").pathToFileURL(__filename)'),
+      lateBuiltins,
+      noting(libraries.cli),
+    ],
     output: {
       ...SHARED_OUTPUT,
       dir: folder,
@@ -131,6 +156,7 @@ async function bundle(folder: string): Promise<void> {
       chunkFileNames: 'cli/chunks/[name]-[hash].cjs',
     },
   });
+  return libraries;
 }
 
 /** What cannot be escaped is in the text of a tagged template. */
@@ -148,9 +174,10 @@ async function main(): Promise<void> {
   const folder = join(DIST, `programs-${process.pid}`);
   mkdirSync(folder, { recursive: true });
   try {
-    await bundle(folder);
+    const libraries = await bundle(folder);
     refuseWide(folder);
-    writeNoticesOf(join(folder, 'cli'), JOINED);
+    writeNoticesOf(join(folder, 'server'), 'Control plane and agent hold', libraries.server);
+    writeNoticesOf(join(folder, 'cli'), 'The command line holds', libraries.cli);
     const names = readdirSync(folder);
     // Without it `bin/berth` runs the sources, so nothing starts from half a build.
     rmSync(MARK, { force: true });

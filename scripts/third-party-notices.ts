@@ -1,4 +1,4 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from './run.ts';
 
@@ -21,12 +21,12 @@ function libraryOf(name: string): Library {
     readonly version: string;
     readonly license: string;
   };
-  return {
-    name,
-    version,
-    identifier: license,
-    text: readFileSync(join(folder, 'LICENSE'), 'utf8').trim(),
-  };
+  const file = readdirSync(folder).find((entry) => /^licen[cs]e/i.test(entry));
+  const text =
+    file === undefined
+      ? `${license}, as its package.json says.`
+      : readFileSync(join(folder, file), 'utf8').trim();
+  return { name, version, identifier: license, text };
 }
 
 function sectionOf({ name, version, identifier = '', text }: Library): string {
@@ -54,7 +54,7 @@ export function writeNotices(folder: string): number {
   return write(folder, 'The dashboard and the pages below /docs hold code and a font', libraries);
 }
 
-/** Of the command line, which these packages are joined to. */
-export function writeNoticesOf(folder: string, names: readonly string[]): void {
-  write(folder, 'The command line holds code', names.map(libraryOf));
+/** Of programs that these packages are joined to; `who`, with its verb: what holds them. */
+export function writeNoticesOf(folder: string, who: string, names: ReadonlySet<string>): void {
+  write(folder, `${who} code`, Array.from(names, libraryOf));
 }

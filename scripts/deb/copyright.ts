@@ -37,8 +37,8 @@ export function copyright(library: string, installed: string): string {
   const manifests = globSync('node_modules/{*,@*/*}/package.json', { cwd: library }).toSorted();
   const ours = `Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
 Upstream-Name: Berth
-Comment: The notices of the libraries that the dashboard is made of are in
- ${installed}/dist/dashboard/THIRD-PARTY-NOTICES.md.
+Comment: The notices of the libraries whose code is in the programs and in the dashboard are in
+ ${installed}/dist/*/THIRD-PARTY-NOTICES.md.
 
 Files: *
 Copyright: The authors of Berth

@@ -110,6 +110,7 @@ describe('the package', () => {
       'SIL OPEN FONT LICENSE Version 1.1',
     ],
     ['cli', ['commander', 'picocolors'], 'Permission is hereby granted'],
+    ['server', ['fastify', 'find-my-way', 'pino', 'ws', '@opentelemetry/api'], 'Apache License'],
   ])('carries the licences of what its %s is made of', (part, names, licence) => {
     const path = `package/dist/${part}/THIRD-PARTY-NOTICES.md`;
     const text = execFileSync('tar', ['-xzOf', installed.tarball, path], { encoding: 'utf8' });
