@@ -1,3 +1,4 @@
+import { createServer, type ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { eachFrame, FRAME, FrameSender, WINDOW_BYTES } from './frames.ts';
 import { RelayedSocket } from './relayed-socket.ts';
@@ -50,6 +51,36 @@ describe('RelayedSocket', () => {
     cut.socket.destroy();
     await turn();
     expect(cut.kinds).toEqual([FRAME.data, FRAME.close]);
+  });
+
+  it('tells an answer that it has room again, also where that came before the rest of the answer did', async () => {
+    const { socket } = relayed();
+    const asked = Promise.withResolvers<ServerResponse>();
+    const server = createServer((_request, response) => asked.resolve(response));
+    // Without it Node counts no connections, and ends with the first.
+    server.emit('listening');
+    server.emit('connection', socket);
+    socket.receive(Buffer.from('GET / HTTP/1.1\r\nhost: berth\r\n\r\n'));
+    const response = await asked.promise;
+    let drains = 0;
+    response.on('drain', () => (drains += 1));
+    const bytes = (share: number): number => Math.floor(WINDOW_BYTES * share);
+    response.write(Buffer.alloc(bytes(0.9)));
+    await turn();
+    // More than the window has room for, and less than a socket takes.
+    expect(response.write(Buffer.alloc(bytes(0.6)))).toBe(true);
+    await turn();
+    const isRoom = response.write(Buffer.alloc(bytes(0.6)));
+    socket.receiveTaken(bytes(0.9));
+    await turn();
+    expect([isRoom, drains]).toEqual([false, 0]);
+    for (let at = 0; at < 2; at += 1) {
+      socket.receiveTaken(bytes(0.5));
+      await turn();
+    }
+    expect([response.writableNeedDrain, drains]).toEqual([false, 1]);
+    socket.destroy();
+    server.close(() => undefined);
   });
 
   it('is sending until the client has taken everything', async () => {

@@ -91,7 +91,11 @@ export class RelayedSocket extends Duplex {
   receiveTaken(count: number): void {
     this.#isUsed = true;
     this.#sent -= count;
+    const isUntold = this.#written !== undefined && !this.writableNeedDrain;
     this.#send();
+    // An answer that has more to write than this takes waits until it is empty, also where it gave this the rest only after the client had taken what
+    // was here (Node 26): none of the writes was refused then, and nobody would say so.
+    if (isUntold && this.writableLength === 0) this.emit('drain');
   }
 
   /** The connection is over, or the thread that held it. */
