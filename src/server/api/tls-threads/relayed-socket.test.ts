@@ -57,7 +57,7 @@ describe('RelayedSocket', () => {
     const { socket } = relayed();
     const asked = Promise.withResolvers<ServerResponse>();
     const server = createServer((_request, response) => asked.resolve(response));
-    // Without it Node counts no connections, and ends with the first.
+    // As with threads, which listen in its place.
     server.emit('listening');
     server.emit('connection', socket);
     socket.receive(Buffer.from('GET / HTTP/1.1\r\nhost: berth\r\n\r\n'));
