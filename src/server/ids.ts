@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { ID_PREFIXES, type IdKind, type NewId, newId, type TenantId, tenantId } from '../core/model/ids.ts';
-import type { Clock } from './clock.ts';
+import { type Clock, wallMs } from './clock.ts';
 
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 const TIME_CHARACTERS = 10;
@@ -70,7 +70,7 @@ export function createIds(clock: Clock, cell = ''): ProcessIds {
   const process = randomBytes(6).toString('hex');
   return {
     next(kind) {
-      const now = Math.max(clock.now().getTime(), lowestMs);
+      const now = Math.max(wallMs(clock), lowestMs);
       const isNew = now > lastMs;
       if (isNew) {
         lastMs = now;
@@ -90,7 +90,7 @@ export function createIds(clock: Clock, cell = ''): ProcessIds {
       const end = kind === 'token' || kind === 'join' ? cell : '';
       return newId(kind, `${begin}${LAST_TEXTS[last]}${end}`);
     },
-    lowest: (kind) => lowestAt(kind, clock.now().getTime()),
+    lowest: (kind) => lowestAt(kind, wallMs(clock)),
     follow: (id) => {
       // The next millisecond, with bits of its own: several processes may follow the same id.
       lowestMs = Math.max(lowestMs, timeOf(id) + 1);

@@ -48,7 +48,8 @@ export function joinId(...segments: readonly string[]): string {
 
 /** The segments that were joined. */
 export function splitId(id: string): string[] {
-  const segments = id.split('/');
+  // Most are a name and nothing else.
+  const segments = id.includes('/') ? id.split('/') : [id];
   return id.includes('%') ? segments.map(decodeURIComponent) : segments;
 }
 

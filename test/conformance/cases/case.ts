@@ -144,7 +144,8 @@ export async function plantVolume(stage: Stage, fields: Partial<VolumeRecord> = 
     epoch: 1,
     primaryNodeId: keeper as NodeRecord['name'],
     copies: 0,
-    leaving: [],
+    // One that is being deleted stays as long as a node has not said that its bytes are gone.
+    leaving: fields.phase === 'Deleting' ? [keeper as NodeRecord['name']] : [],
     leaseMs: 15_000,
     createdAt: new Date(0).toISOString(),
     ...fields,
