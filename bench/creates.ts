@@ -31,10 +31,11 @@ import { inTurns, middleOf, ratioOf, type Turn, type TurnOptions, turnOf } from 
  * What Berth, Swarm and Nomad do just after they were started comes first, as "cold"; then all are warmed up alike, and ratios are of what follows.
  *   [BENCH_NOMAD=/path/of/nomad] [BENCH_KUBE_APISERVER=/path/of/kube-apiserver] node bench/creates.ts [seconds per turn]
  */
-const SECONDS = Number(process.argv[2] ?? 2);
-const ROUNDS = 3;
+const SECONDS = Number(process.argv[2] ?? 1);
+/** The machine is twice as fast in one second as in another: many short rounds tell more than few long ones. */
+const ROUNDS = 7;
 /** Node compiles what is used often again and again: after so long a create costs what it costs from then on. */
-const WARM_UP = { connections: 64, seconds: SECONDS * 5 };
+const WARM_UP = { connections: 64, seconds: SECONDS * 10 };
 
 type Creates = (connections: number, seconds?: number) => Promise<Turn>;
 
@@ -153,7 +154,7 @@ async function besideSwarm(): Promise<void> {
     ofBare(bare, 'http', compared),
   ];
   const cold: string[] = [];
-  for (const side of sidesOf(0)) cold.push(show(await side(1, SECONDS / 2)));
+  for (const side of sidesOf(0)) cold.push(show(await side(1, SECONDS)));
   console.log(`cold, ${atOnce(1)}: Berth ${cold[1]}; Swarm ${cold[0]}; TLS ${cold[2]}`);
   for (const side of sidesOf(0)) await side(WARM_UP.connections, WARM_UP.seconds);
   for (const replicas of [0, 1])
@@ -183,7 +184,7 @@ async function besideNomad(program: string): Promise<void> {
     creates({ url: `${nomad.url}/v1/jobs`, pid: nomad.pid, isSettled: true, compared }, (name) =>
       jobSpec(name, image, count),
     );
-  console.log(`cold, ${atOnce(1)}: Nomad ${show(await jobs(0)(1, SECONDS / 2))}`);
+  console.log(`cold, ${atOnce(1)}: Nomad ${show(await jobs(0)(1, SECONDS))}`);
   const sidesOf = (count: number): readonly Creates[] => [
     jobs(count),
     berth(server, count, compared),

@@ -27,6 +27,8 @@ const INSTANCES = Number(process.argv[2] ?? 100_000);
 const NODES = Number(process.argv[3] ?? 5000);
 const WITH_ETCD = process.argv.includes('etcd');
 const REPLICAS = [1000, 100, 10, 1];
+/** Of single instances, which have a bar close to what they make: the round in the middle counts. */
+const SINGLE_ROUNDS = 3;
 const BEAT_MS = 5000;
 const DEADLINE_MS = 180_000;
 
@@ -122,15 +124,22 @@ function print(
   );
 }
 
-for (const replicas of REPLICAS) {
+async function placeEmbedded(replicas: number): Promise<Figure> {
   const dir = mkdtempSync(join(tmpdir(), 'berth-bench-'));
   const kv = await openSqliteKv({ dir });
   try {
-    print('embedded', replicas, await place(kv, INSTANCES, replicas));
+    return await place(kv, INSTANCES, replicas);
   } finally {
     await kv.close();
     rmSync(dir, { recursive: true, force: true });
   }
+}
+
+for (const replicas of REPLICAS) {
+  const rounds: Figure[] = [];
+  while (rounds.length < (replicas === 1 ? SINGLE_ROUNDS : 1)) rounds.push(await placeEmbedded(replicas));
+  const [middle] = rounds.toSorted((one, other) => one.seconds - other.seconds).slice(rounds.length >> 1);
+  if (middle !== undefined) print('embedded', replicas, middle);
 }
 // Fewer of them: etcd keeps every revision of all of it.
 if (WITH_ETCD) {

@@ -334,9 +334,9 @@ export const BENCHES: readonly Bench[] = [
   },
   {
     name: 'creates',
-    args: ['2'],
-    quickArgs: ['0.4'],
-    minutes: 14,
+    args: ['1'],
+    quickArgs: ['0.2'],
+    minutes: 18,
     bars: [
       {
         what: 'durable creates over HTTP, embedded store, 64 connections, of Docker Swarm, of no replica and of one, the lesser',
