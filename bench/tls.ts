@@ -1,55 +1,60 @@
 import { pushImage, startRegistry } from '../test/support/harness/registry.ts';
 import { startChild } from './support/child.ts';
-import { loadDeployments } from './support/deployments-load.ts';
-import { cpuSeconds } from './support/process-cost.ts';
+import { type DeploymentsLoad, deploymentRequests } from './support/deployments-load.ts';
 import { secured as certified } from './support/secured.ts';
 import { startServerProcess } from './support/server-process.ts';
+import { inTurns, median, middleOf, type Turn, turnOf } from './support/turns.ts';
 
 /**
  * What TLS costs: reads and creates with it of those without, of the control plane and of bare handlers (Fastify for reads, node:http with the
- * same commit for creates), in turn in one run. What a bare handler loses, Node loses.
- *   node bench/tls.ts [seconds per measurement] [rounds]
+ * same commit for creates). All four take turns; what a bare handler loses in a round, Node loses.
+ *   node bench/tls.ts [seconds per turn] [rounds]
  */
-const SECONDS = Number(process.argv[2] ?? 4);
-const ROUNDS = Number(process.argv[3] ?? 3);
+const SECONDS = Number(process.argv[2] ?? 0.5);
+const ROUNDS = Number(process.argv[3] ?? 15);
+/** Until V8 has compiled what each needs. */
+const WARM = Math.ceil(60_000 * Math.min(2 * SECONDS, 1));
+const WARM_CREATES = WARM / 3;
 
 interface Served {
   readonly url: string;
   readonly pid: number;
 }
 
-/** Best of the rounds: others use the machine, too. */
-interface Best {
-  perSecond: number;
-  cpuMicros: number;
-}
-
-async function load(what: 'read' | 'create', { url, pid }: Served, image: string): Promise<Best> {
-  const before = cpuSeconds(pid);
-  const { count, seconds } = await loadDeployments(what, url, image, { duration: SECONDS });
-  return { perSecond: count / seconds, cpuMicros: ((cpuSeconds(pid) - before) * 1e6) / count };
-}
-
-async function compare(
-  name: string,
-  what: 'read' | 'create',
-  servers: readonly [plain: Served, secured: Served],
+function load(
+  what: DeploymentsLoad,
+  { url, pid }: Served,
   image: string,
-): Promise<number> {
-  const best = servers.map((): Best => ({ perSecond: 0, cpuMicros: Infinity }));
-  for (let round = 0; round < ROUNDS; round += 1)
-    for (const [at, server] of servers.entries()) {
-      const seen = await load(what, server, image);
-      const kept = best[at];
-      if (kept === undefined) continue;
-      kept.perSecond = Math.max(kept.perSecond, seen.perSecond);
-      kept.cpuMicros = Math.min(kept.cpuMicros, seen.cpuMicros);
-    }
-  const [plain = { perSecond: 1, cpuMicros: 1 }, secured = plain] = best;
+  until: { readonly duration: number } | { readonly amount: number },
+): Promise<Turn> {
+  return turnOf({ ...deploymentRequests(what, url, image), pid, ...until });
+}
+
+function print(name: string, what: DeploymentsLoad, plain: readonly Turn[], secured: readonly Turn[]): void {
+  const [one, other] = [middleOf(plain), middleOf(secured)];
+  if (one.errors + other.errors > 0) throw new Error(`errors or refusals: ${name}, ${what}`);
   process.stdout.write(
-    `${name.padEnd(16)} ${what.padEnd(7)} plain ${plain.perSecond.toFixed(0).padStart(6)}/s ${plain.cpuMicros.toFixed(0).padStart(5)} µs  TLS ${secured.perSecond.toFixed(0).padStart(6)}/s ${secured.cpuMicros.toFixed(0).padStart(5)} µs  rate ${(secured.perSecond / plain.perSecond).toFixed(2)} of plain, by processor time ${(plain.cpuMicros / secured.cpuMicros).toFixed(2)}\n`,
+    `${name.padEnd(16)} ${what.padEnd(7)} plain ${one.perSecond.toFixed(0).padStart(6)}/s ${one.cpuMicros.toFixed(0).padStart(5)} µs  TLS ${other.perSecond.toFixed(0).padStart(6)}/s ${other.cpuMicros.toFixed(0).padStart(5)} µs  rate ${(other.perSecond / one.perSecond).toFixed(2)} of plain, by processor time ${median(kept(plain, secured)).toFixed(2)}\n`,
   );
-  return plain.cpuMicros / secured.cpuMicros;
+}
+
+/** Of the processor time of each round with TLS, what is not TLS. */
+const kept = (plain: readonly Turn[], secured: readonly Turn[]): number[] =>
+  plain.map(({ cpuMicros }, round) => cpuMicros / (secured[round]?.cpuMicros ?? 0));
+
+async function compare(what: DeploymentsLoad, sides: readonly Served[], image: string): Promise<void> {
+  for (const side of sides) await load(what, side, image, { amount: what === 'read' ? WARM : WARM_CREATES });
+  const [barePlain = [], bareSecured = [], ownPlain = [], ownSecured = []] = await inTurns(
+    ROUNDS,
+    sides.map((side) => () => load(what, side, image, { duration: SECONDS })),
+  );
+  print('bare', what, barePlain, bareSecured);
+  print('control plane', what, ownPlain, ownSecured);
+  const limits = kept(barePlain, bareSecured);
+  const ratios = kept(ownPlain, ownSecured).map((own, round) => own / (limits[round] ?? 0));
+  process.stdout.write(
+    `${what}: by processor time the control plane keeps ${median(ratios).toFixed(2)} of what Node keeps\n`,
+  );
 }
 
 const { tls, args, remove } = certified();
@@ -78,16 +83,8 @@ try {
   const body = JSON.stringify(plain.view);
   for (const what of ['read', 'create'] as const) {
     const kind = what === 'read' ? 'read' : 'commit';
-    const limit = await compare(
-      'bare',
-      what,
-      [await bare(kind, { body }), await bare(kind, { body, tls })],
-      image,
-    );
-    const own = await compare('control plane', what, [plain, secured], image);
-    process.stdout.write(
-      `${what}: by processor time the control plane keeps ${(own / limit).toFixed(2)} of what Node keeps\n`,
-    );
+    const sides = [await bare(kind, { body }), await bare(kind, { body, tls }), plain, secured];
+    await compare(what, sides, image);
   }
 } finally {
   for (const stop of stops) await stop();

@@ -232,8 +232,8 @@ export const BENCHES: readonly Bench[] = [
   },
   {
     name: 'tls',
-    args: ['4', '3'],
-    quickArgs: ['1', '1'],
+    args: ['0.5', '15'],
+    quickArgs: ['0.1', '1'],
     minutes: 3,
     bars: [
       {
@@ -246,9 +246,9 @@ export const BENCHES: readonly Bench[] = [
   },
   {
     name: 'cores',
-    args: ['20000', '5'],
+    args: ['20000', '9'],
     quickArgs: ['2000', '1'],
-    minutes: 4,
+    minutes: 6,
     bars: [
       {
         what: "main thread's time of a read with TLS on 2 threads, of one with TLS on the main thread, 64 connections",
