@@ -120,8 +120,13 @@ export function removeNamespace(name: string): void {
 
 /** They outlive the agent that started them, and would outlive the name of the namespace. */
 function endTunnels(name: string): void {
-  for (const pid of ip('netns', 'pids', name).split('\n').filter(Boolean))
-    if (['wireguard-go', 'caddy'].includes(readOr(`/proc/${pid}/comm`, '').trim())) process.kill(Number(pid));
+  for (const pid of pidsIn(name, ['wireguard-go', 'caddy'])) process.kill(pid);
+}
+
+/** Of programs by name; one that ends meanwhile is none of them. */
+export function pidsIn(namespace: string, programs: readonly string[]): number[] {
+  const pids = ip('netns', 'pids', namespace).split('\n').filter(Boolean);
+  return pids.filter((pid) => programs.includes(readOr(`/proc/${pid}/comm`, '').trim())).map(Number);
 }
 
 /** Engines leave the bridges of their networks and their filter rules behind when they end. */

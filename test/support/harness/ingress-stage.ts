@@ -9,7 +9,7 @@ import { anew, MESH_TABLES } from '../../../src/agent/mesh/rule-set.ts';
 import type { MeshMap } from '../../../src/core/protocol/agent-protocol.ts';
 import type { RouteReport } from '../../../src/agent/ingress/route.ts';
 import { eventually } from '../eventually.ts';
-import { ip, removeNamespace } from './engine-network.ts';
+import { ip, pidsIn, removeNamespace } from './engine-network.ts';
 import type { Lan } from './lan.ts';
 
 const AGENTS = join(import.meta.dirname, '../agents');
@@ -20,11 +20,7 @@ function inside(namespace: string, argv: readonly string[]): readonly [string, r
 }
 
 export function caddyPidIn(namespace: string): number {
-  const pids = ip('netns', 'pids', namespace).split('\n').filter(Boolean);
-  const caddy = pids.find(
-    (pid) => execFileSync('cat', [`/proc/${pid}/comm`], { encoding: 'utf8' }).trim() === 'caddy',
-  );
-  return Number(caddy ?? 0);
+  return pidsIn(namespace, ['caddy'])[0] ?? 0;
 }
 
 /** Values that ingress nodes share, as the control plane keeps them. */
