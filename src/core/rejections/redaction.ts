@@ -1,3 +1,5 @@
+import { utf8Length } from '../model/text-bytes.ts';
+
 const MAX_RECEIVED = 256;
 
 /** The JSON text of a value (bare for strings), cut, for the `received` of a rejection. Never call it on what may hold a credential. */
@@ -16,24 +18,6 @@ function typeName(value: unknown): string {
   if (value === null) return 'null';
   return Array.isArray(value) ? 'array' : typeof value;
 }
-
-const ENCODED_FROM = 4096;
-
-/** Each create asks for it several times, so that short texts are counted in place. An iterator over characters takes many times as long as either way. */
-export function utf8Length(text: string): number {
-  if (text.length >= ENCODED_FROM) return new TextEncoder().encode(text).length;
-  let bytes = text.length;
-  for (let index = 0; index < text.length; index += 1) {
-    const unit = text.charCodeAt(index);
-    if (unit < 0x80) continue;
-    bytes += unit < 0x800 ? 1 : 2;
-    // A pair is two units and four bytes; half of one counts as the sign that stands for it.
-    if (unit >= 0xd800 && unit <= 0xdbff && isLow(text.charCodeAt(index + 1))) index += 1;
-  }
-  return bytes;
-}
-
-const isLow = (unit: number): boolean => unit >= 0xdc00 && unit <= 0xdfff;
 
 /** What may be said of a value that is or may hold a credential: its type and size, nothing else. */
 export function redacted(value: unknown): string {

@@ -1,6 +1,7 @@
 import { decodedBase64, MAX_FILES, MAX_FILES_BYTES, MAX_FILES_JSON_BYTES } from '../model/config-file.ts';
+import { jsonLength, utf8Length } from '../model/text-bytes.ts';
 import { isRecord } from '../model/values.ts';
-import { received, redacted, utf8Length } from '../rejections/redaction.ts';
+import { received, redacted } from '../rejections/redaction.ts';
 import { reject } from '../rejections/reject.ts';
 import type { Rejection } from '../rejections/rejection.ts';
 import { type CredentialFinding, detectCredential, detectInText } from './credentials/detect.ts';
@@ -113,7 +114,7 @@ function bytesOf(file: FileDraft): number {
 
 function sizeRule(files: readonly FileDraft[]): Rejection | undefined {
   const bytes = files.reduce((sum, file) => sum + bytesOf(file), 0);
-  const json = utf8Length(JSON.stringify(files));
+  const json = jsonLength(files);
   const tooLarge = (what: string, limit: string) =>
     reject('field_too_large', {
       field: 'files',

@@ -3,8 +3,9 @@ import type { Workload } from '../model/deployment.ts';
 import { type BeforeCommand, JOB_RETRIES_MAX } from '../model/job.ts';
 import { parseDuration } from '../model/quantity.ts';
 import type { ParseSchedule } from '../model/schedule.ts';
+import { jsonLength } from '../model/text-bytes.ts';
 import { isIntegerWithin } from '../model/values.ts';
-import { received, redacted, utf8Length } from '../rejections/redaction.ts';
+import { received, redacted } from '../rejections/redaction.ts';
 import { reject } from '../rejections/reject.ts';
 import type { Rejection } from '../rejections/rejection.ts';
 import { networksRule } from './attachment.ts';
@@ -80,7 +81,7 @@ const beforeRule: Rule<JobInput> = (input) => {
       'the name of a deployment of this tenant',
       'Nothing says in which deployment the command is run.',
     );
-  if (command.length === 0 || command[0] === '' || utf8Length(JSON.stringify(command)) > BEFORE_BYTES_MAX)
+  if (command.length === 0 || command[0] === '' || jsonLength(command) > BEFORE_BYTES_MAX)
     return reject('job_invalid', {
       field: 'before.command',
       received: redacted(command),

@@ -1,5 +1,5 @@
+import { jsonLength } from '../model/text-bytes.ts';
 import { isRecord } from '../model/values.ts';
-import { utf8Length } from '../rejections/redaction.ts';
 import { reject } from '../rejections/reject.ts';
 import type { Rejection } from '../rejections/rejection.ts';
 import { type DeploymentField, type DeploymentInput, isJudged } from './rule.ts';
@@ -66,7 +66,7 @@ export function sizesRule(input: DeploymentInput): Rejection | undefined {
   for (const field of BOUNDED) {
     const value = stored(field, input);
     if (value === undefined) continue;
-    const bytes = utf8Length(JSON.stringify(value));
+    const bytes = jsonLength(value);
     whole += bytes;
     if (!isJudged(input.judged, [field])) continue;
     const most = mostEntries(field, value);

@@ -19,10 +19,11 @@ import {
   type SecretPolicy,
 } from '../../model/secret-limits.ts';
 import { isSecretKey } from '../../model/secret-template.ts';
+import { utf8Length } from '../../model/text-bytes.ts';
 import { memberField } from '../../rejections/redaction.ts';
 import { reject } from '../../rejections/reject.ts';
 import type { Rejection } from '../../rejections/rejection.ts';
-import { type Place, utf8Bytes } from './place.ts';
+import type { Place } from './place.ts';
 
 /** `block` is the path of what is judged: the whole block, or what it says of one key. */
 type BlockPlace = Place & { readonly block: string };
@@ -164,7 +165,7 @@ const documentFits: GenerateRule = (block, place, policy) => {
 };
 
 function mintedBytes(block: KeyGenerateDraft, policy: SecretPolicy): number {
-  if (block.alternate !== undefined) return Math.max(0, ...block.alternate.map(utf8Bytes));
+  if (block.alternate !== undefined) return Math.max(0, ...block.alternate.map(utf8Length));
   return (
     block.length ?? encodedLength(block.bytes ?? policy.bytesDefault, encodingOf(block) ?? DEFAULT_ENCODING)
   );
@@ -203,7 +204,7 @@ const alternateAlone: KeyRule = (_key, { alternate, ...random }, place) => {
 /** With a single value, or one that comes twice, a rotation would replace a value by itself. */
 const alternatesTurn: KeyRule = (_key, { alternate }, place, policy) => {
   if (alternate === undefined) return undefined;
-  const fits = (value: string): boolean => value !== '' && utf8Bytes(value) <= policy.valueMaxBytes;
+  const fits = (value: string): boolean => value !== '' && utf8Length(value) <= policy.valueMaxBytes;
   const distinct = new Set(alternate).size === alternate.length;
   if (alternate.length >= 2 && distinct && alternate.every(fits)) return undefined;
   return reject('secret_generate_alternate_invalid', {

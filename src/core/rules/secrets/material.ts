@@ -1,10 +1,11 @@
 import { type GenerateDraft, generatedKeys } from '../../contract/secret-draft.ts';
 import type { SecretPolicy } from '../../model/secret-limits.ts';
 import { isSecretKey } from '../../model/secret-template.ts';
+import { utf8Length } from '../../model/text-bytes.ts';
 import { reject } from '../../rejections/reject.ts';
 import type { Rejection } from '../../rejections/rejection.ts';
 import { memberField, redacted } from '../../rejections/redaction.ts';
-import { type Place, utf8Bytes } from './place.ts';
+import type { Place } from './place.ts';
 
 type Values = Readonly<Record<string, string>>;
 
@@ -25,7 +26,7 @@ export function checkValues(
         why: `The key at position ${position + 1} cannot be part of the name of an environment variable.`,
       });
     }
-    const bytes = utf8Bytes(value);
+    const bytes = utf8Length(value);
     const parts = { field: memberField(field, key), received: redacted(value) };
     if (bytes === 0) {
       return reject('secret_value_empty', {

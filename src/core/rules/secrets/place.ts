@@ -12,7 +12,3 @@ export function entryPlace(index: number): Place {
 
 /** Nothing of a secret write is echoed, not even its numbers. */
 export const WRITE_PLACE: Place = { prefix: '', show: redacted };
-
-export function utf8Bytes(text: string): number {
-  return new TextEncoder().encode(text).length;
-}
