@@ -1,5 +1,5 @@
 import type { Option } from './command.ts';
-import { endsByStop } from '../core/contract/log-end.ts';
+import { AGENT_LOST, endsByStop } from '../core/contract/log-end.ts';
 import { LOG_LEVELS } from '../core/model/log-level.ts';
 import { parseDuration } from '../core/model/quantity.ts';
 import { RAISED } from '../core/operations/queries.ts';
@@ -68,8 +68,9 @@ export async function printOwnLog(session: Session, frames: AsyncIterable<Frame>
     else if (event === 'gap')
       terminal.err(`(${String(entry['lines'])} lines were dropped here: they were not read fast enough)\n`);
     else if (event === 'end') {
-      if (entry['reason'] !== 'kept lines only')
-        terminal.err(`ended: ${printable(textOf(entry['reason']))}\n`);
+      const reason = textOf(entry['reason']);
+      if (reason === AGENT_LOST.reason) throw unread(reason);
+      if (reason !== 'kept lines only') terminal.err(`ended: ${printable(reason)}\n`);
       return EXIT.ok;
     }
   }

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { AGENT_LOST, STOPPING } from '../../src/core/contract/log-end.ts';
-import type { StreamRequest } from '../../src/core/protocol/agent-protocol.ts';
+import { AGENT_LOG_FEATURE, type StreamRequest } from '../../src/core/protocol/agent-protocol.ts';
 import { connect, followedPastStops } from '../../src/sdk/index.ts';
 import { selfSigned } from '../support/harness/certificates.ts';
 import { BOOTSTRAP, type ControlPlane, startControlPlane } from '../support/harness/control-plane.ts';
@@ -48,29 +48,44 @@ async function ask({ url }: ControlPlane, method: string, path: string, body?: o
   return { status: response.statusCode, over, text: () => text, isWhole: () => response.complete };
 }
 
-describe('an agent that goes away', () => {
-  it('is not taken for the end of an instance whose log is followed', async () => {
+describe('an agent that goes away, or does not send all', () => {
+  it('is not taken for the end of what is followed there', async () => {
     const plane = await startControlPlane();
     closing.push(() => plane.close());
     const flow = new NodeFlow(plane);
     closing.push(() => flow.close());
     const shop = await plane.tenant('shop');
-    const { agent } = await flow.connected('n1', shop);
+    const { agent } = await flow.connected('n1', shop, undefined, { features: [AGENT_LOG_FEATURE] });
     const { id } = await flow.placed(shop, 'web', 'n1');
-    const path = `/api/v1/deployments/web/logs?follow=true&instance=${id}`;
-    const read = async (): Promise<[Awaited<ReturnType<typeof ask>>, string]> => {
+    const ofInstance = `/api/v1/deployments/web/logs?follow=true&instance=${id}`;
+    const ofAgent = '/api/v1/nodes/n1/logs?follow=true';
+    const read = async (path: string): Promise<[Awaited<ReturnType<typeof ask>>, string]> => {
       const reader = await ask(plane, 'GET', path, undefined, shop.token);
       return [reader, (await agent.next('request')).streamId];
     };
-    const [whole, streamId] = await read();
-    agent.send({ type: 'end', streamId });
-    await whole.over;
-    expect(whole.text()).toBe('event: end\ndata: {}\n\n');
-    const [lost] = await read();
+    const ends = (ended: object): string => `event: end\ndata: ${JSON.stringify(ended)}\n\n`;
+    for (const [path, ended] of [
+      [ofInstance, {}],
+      [ofAgent, { reason: 'the agent ended it' }],
+    ] as const) {
+      const [whole, streamId] = await read(path);
+      agent.send({ type: 'end', streamId });
+      await whole.over;
+      expect(whole.text()).toBe(ends(ended));
+    }
+    for (const path of [ofInstance, ofAgent]) {
+      const [refused, streamId] = await read(path);
+      const message = '16 logs are followed already';
+      agent.send({ type: 'end', streamId, error: { reason: 'too_many_streams', message } });
+      await refused.over;
+      expect(refused.text().endsWith(ends({ reason: message }))).toBe(true);
+    }
+    const [[lost], [own]] = [await read(ofInstance), await read(ofAgent)];
     agent.close();
-    await lost.over;
+    await Promise.all([lost.over, own.over]);
     expect(lost.text()).toMatch(/^event: problem\n/);
-    expect(lost.text().endsWith(`event: end\ndata: ${JSON.stringify(AGENT_LOST)}\n\n`)).toBe(true);
+    expect(lost.text().endsWith(ends(AGENT_LOST))).toBe(true);
+    expect(own.text()).toBe(ends(AGENT_LOST));
   });
 });
 

@@ -1,4 +1,3 @@
-import { AGENT_LOST } from '../../../core/contract/log-end.ts';
 import type { InstanceRecord } from '../../../core/model/instance.ts';
 import { MAX_TAIL } from '../../../core/operations/queries.ts';
 import type { INSTANCES } from '../../../core/operations/instances.ts';
@@ -13,7 +12,7 @@ import { booleanParameter, integerParameter, invalidParameter } from '../paging.
 import type { StreamReply, StreamSink } from '../route.ts';
 import { agentUnreachable } from './agent-answers.ts';
 import { type FollowSource, LogFollower, type LogRange } from './log-follow.ts';
-import { eventForm, isLost, type LogForm, type LogSource, pump, textForm } from './log-lines.ts';
+import { eventForm, type LogForm, type LogSource, lossReason, pump, textForm } from './log-lines.ts';
 
 const KEEP_ALIVE_MS = 15_000;
 const DEFAULT_TAIL = 1000;
@@ -57,7 +56,7 @@ async function sendLogs(
   try {
     for (const instance of missing) sink.write(form.problem(instance, 'its agent is not connected'));
     await Promise.all(sources.map((source) => pump(source, form, sink)));
-    sink.write(form.end(sources.some(({ stream }) => isLost(stream)) ? AGENT_LOST : undefined));
+    sink.write(form.end(sources.map(({ stream }) => lossReason(stream)).find((lost) => lost !== undefined)));
   } finally {
     cancelAll();
   }

@@ -1,3 +1,4 @@
+import { AGENT_LOST } from '../../../core/contract/log-end.ts';
 import { isRecord } from '../../../core/model/values.ts';
 import type { StreamSink } from '../route.ts';
 import type { InstanceRecord } from '../../../core/model/instance.ts';
@@ -78,6 +79,13 @@ export function textForm(named: boolean): LogForm {
 /** It may go on, but not to here. */
 export function isLost({ end }: AgentStream): boolean {
   return end?.error?.reason === 'agent_unreachable';
+}
+
+/** Why what was read is not all of it; undefined: it is. */
+export function lossReason(stream: AgentStream): { readonly reason: string } | undefined {
+  if (isLost(stream)) return AGENT_LOST;
+  const problem = stream.end?.error;
+  return problem && { reason: problem.message };
 }
 
 export async function pump(source: LogSource, form: LogForm, sink: StreamSink): Promise<void> {

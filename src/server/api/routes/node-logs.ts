@@ -14,6 +14,7 @@ import type { NodeAdmission } from '../../writes/nodes/node-admission.ts';
 import type { ReplyTo, RequestFor, StreamSink } from '../route.ts';
 import { agentUnreachable } from './agent-answers.ts';
 import { outdated } from './instance-orders.ts';
+import { lossReason } from './log-lines.ts';
 import { ownLogRequest } from './own-log-request.ts';
 
 type Logs = typeof NODES.logs;
@@ -81,8 +82,7 @@ async function sendAgentLog(
       for (const one of lines) await line(one);
     }
     if (rest !== '') await line(rest);
-    const problem = stream.end?.error;
-    await send(sink, 'end', { reason: problem === undefined ? 'the agent ended it' : problem.message });
+    await send(sink, 'end', lossReason(stream) ?? { reason: 'the agent ended it' });
   } finally {
     clearTimeout(timer);
     leave();
