@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { cpus, release, totalmem } from 'node:os';
 import type { Bar, Bench } from '../bench/support/suite.ts';
+import { besideOthers } from './bench-peers.ts';
 import { ROOT } from './run.ts';
 
 export interface Judged extends Pick<Bar, 'what' | 'bar' | 'limit'> {
@@ -110,6 +111,7 @@ export function page(run: Run): string {
     ...rows,
     '',
     ...(quick ? [] : limits(bars)),
+    ...besideOthers(Object.fromEntries(results.map(({ bench, lines }) => [bench.name, lines.join('\n')]))),
     ...results.flatMap(section),
   ].join('\n');
 }

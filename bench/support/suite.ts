@@ -62,22 +62,22 @@ const atMost = (most: number) => (value: number) => value <= most;
 const below = (limit: number) => (value: number) => value < limit;
 
 const LARGE_FILE =
-  'the file system on its loop device is below the bar without copies already (`which is … of the bare disk`): a large file is written through a second file system, which checksums it';
+  'the file system on its loop device misses the bar without any copies (`which is … of the bare disk`): a large file passes through a second file system, which checksums it';
 
 const FILE_SYSTEM =
-  'the file system and its loop device take nearly all of it, as they do without copies: an append is a commit of the image and of the disk below it';
+  'the file system and its loop device account for nearly all of it, with or without copies: each append is a commit in the image and another on the disk below';
 
 const ALONE =
-  'a bare node:http handler with the same commit has these factors, too (its line in api): a lone request wakes the thread of the store and a core that idles, and the first requests run before Node has compiled what they run';
+  "a bare node:http handler with the same commit shows the same factors (its line in api): a lone request wakes the store's thread and an idle core, and the first requests run before Node has compiled their code";
 
 const LEAST =
-  'a bare handler that only reads, judges and hashes the deployment and stores its six rows, guarded and in the view, makes two thirds to three quarters of it (the line `the least that a create is`): the rest of the bar would have to do for callers, limits, the registry, the first plan, controllers, readers of events, the log and figures';
+  'a bare handler that only parses, validates and hashes the deployment and stores its six rows, guarded and in the view, reaches two thirds to three quarters of it (the line `the least that a create is`): what is left of the bar would have to pay for authentication, limits, the registry, the first plan, controllers, event readers, the log and metrics';
 
 const SNAPSHOT =
-  'a snapshot is a commit of the file system, and fsyncs wait for it: nothing but one a second, sent nowhere, costs as much (`with nothing but a snapshot a second`); without copies the file system and its loop device alone take most of the bar';
+  'a snapshot is a commit of the file system, and fsyncs wait for it: one snapshot a second that is sent nowhere costs as much (`with nothing but a snapshot a second`), and the file system and its loop device alone take most of the bar';
 
 const TUNNELS =
-  'wireguard-go fills the cores, and the rates of two runs of the same tunnel differ by more than the bar allows: what the tunnels spend on the same bytes stands beside the rate';
+  'wireguard-go saturates the cores, and two runs of the same tunnel differ by more than the bar allows: the CPU of the tunnels for the same bytes has a bar of its own';
 
 /** In the order of a run: every file of the folder, which `test/support/bench-suite.test.ts` sees to. */
 export const BENCHES: readonly Bench[] = [
@@ -88,13 +88,13 @@ export const BENCHES: readonly Bench[] = [
     minutes: 4,
     bars: [
       {
-        what: 'placements in memory, 1,000,000 instances on 5,000 nodes, slowest of the mixes (per second)',
+        what: 'Placements decided in memory per second, slowest of the mixes (1,000,000 instances, 5,000 nodes)',
         bar: '≥ 100,000',
         read: least(/^ {2}(?!\d+ nodes).* ([\d,]+) decisions\/s/gm),
         isMet: atLeast(100_000),
       },
       {
-        what: 'cost of a placement at 10,000 nodes over that at 100',
+        what: 'Cost of one placement with 10,000 nodes, relative to 100 nodes',
         bar: '< 2',
         read: first(/100 -> 10,000 nodes ([\d.]+)x/),
         isMet: below(2),
@@ -108,13 +108,13 @@ export const BENCHES: readonly Bench[] = [
     minutes: 5,
     bars: [
       {
-        what: 'placements made durable on 5,000 nodes, embedded store, deployments of 10 to 1,000 instances, slowest (per second)',
+        what: 'Durable placements per second on 5,000 nodes, embedded store, slowest of deployments with 10 to 1,000 instances',
         bar: '≥ 10,000',
         read: least(/^embedded: [\d,]+ deployments x (?!1 ).* ([\d,]+) placements\/s/gm),
         isMet: atLeast(10_000),
       },
       {
-        what: 'the same, deployments of one instance, each with a commit of its own (per second)',
+        what: 'Durable placements per second on 5,000 nodes, embedded store, deployments of one instance with a commit each',
         bar: '≥ 10,000',
         read: first(/^embedded: [\d,]+ deployments x 1 .* ([\d,]+) placements\/s/m),
         isMet: atLeast(10_000),
@@ -129,45 +129,45 @@ export const BENCHES: readonly Bench[] = [
     minutes: 12,
     bars: [
       {
-        what: 'restart with 100,000 deployments stored, until ready and a list answered, slowest start (s)',
+        what: 'Restart with 100,000 deployments until the first list is answered, slowest start (s)',
         bar: '≤ 3.9',
         read: greatest(/^start \d+: .*first list answered after ([\d.]+) s/gm),
         isMet: atMost(3.9),
       },
       {
-        what: 'its memory then, largest start (MiB)',
+        what: 'Memory after a restart with 100,000 deployments, largest start (MiB)',
         bar: '≤ 520',
         read: greatest(/^start \d+: .*RSS (\d+) MiB/gm),
         isMet: atMost(520),
       },
       {
-        what: 'its memory a minute later (MiB)',
+        what: 'Memory one minute after a restart with 100,000 deployments (MiB)',
         bar: '≤ 650',
         read: first(/^\d+ s later: RSS (\d+) MiB/m),
         isMet: atMost(650),
       },
       {
-        what: 'processor time of a restart with 1,000,000 records of history, of one without',
+        what: 'CPU of a restart with 1,000,000 records of history, relative to none',
         bar: '≤ 1.2',
         read: first(/^with history a start takes ([\d.]+) of the processor time/m),
         isMet: atMost(1.2),
       },
       {
-        what: 'kill of a control plane with 20,000 deployments on etcd, until its successor has answered a list, slowest (s)',
+        what: 'Control plane killed, 20,000 deployments on etcd: until its successor answers a list, slowest (s)',
         bar: '≤ 2',
         read: greatest(/^etcd, .*control plane killed: first list answered after ([\d.]+) s/gm),
         isMet: atMost(2),
       },
       {
-        what: 'the same when etcd is killed, too, one with an election timeout of 300 ms (s)',
+        what: 'Control plane and etcd killed (one etcd, election timeout 300 ms): until a list is answered, slowest (s)',
         bar: '≤ 2',
         read: greatest(/^etcd, .*both killed: first list answered after ([\d.]+) s/gm),
         isMet: atMost(2),
         limit:
-          "etcd's own start, which takes nearly as long where no control plane waits for it (the lines `no control plane` and `empty etcd` of the run); what comes after it has a bar of its own",
+          "etcd's own start takes nearly as long without a control plane (the lines `no control plane` and `empty etcd`); the time after it has a bar of its own",
       },
       {
-        what: 'of that, from the moment etcd is well until the list (s)',
+        what: 'Control plane and etcd killed: from etcd healthy until a list is answered, slowest (s)',
         bar: '≤ 1',
         read: greatest(/^etcd, .*both killed: .*and the list came ([\d.]+) s later/gm),
         isMet: atMost(1),
@@ -181,49 +181,49 @@ export const BENCHES: readonly Bench[] = [
     minutes: 8,
     bars: [
       {
-        what: 'durable creates over HTTP, embedded store, 64 connections, of a bare handler that commits six rows as long',
+        what: 'Creates per second, embedded store, 64 connections, relative to a bare handler that commits the same six rows',
         bar: '≥ 0.60',
         read: first(/^embedded create +64 conn.* ([\d.]+) of the bare one/m),
         isMet: atLeast(0.6),
         limit: LEAST,
       },
       {
-        what: 'the same, p99, of that of the bare handler',
+        what: 'p99 of creates, embedded store, 64 connections, relative to the bare handler',
         bar: '≤ 2',
         read: first(/^embedded create +64 conn.* p99 x([\d.]+)/m),
         isMet: atMost(2),
         limit: LEAST,
       },
       {
-        what: 'durable creates over HTTP on etcd, 64 at once, of raw puts from Node',
+        what: 'Creates per second on etcd, 64 connections, relative to raw puts from Node',
         bar: '≥ 0.50',
         read: first(/^raw etcd puts from Node +64 conc.* create is ([\d.]+) of it/m),
         isMet: atLeast(0.5),
         limit:
-          'a bare handler that commits as much to etcd makes about 0.75 of them (`the bare one` in the same lines), so that the bar asks for two thirds of it; what is between is the processor time of the create itself, as on the embedded store',
+          'a bare handler that commits as much to etcd reaches about 0.75 (`the bare one` in the same lines), so the bar asks for two thirds of a bare handler; the difference is the CPU of the create itself, as on the embedded store',
       },
       {
-        what: 'reads of one deployment, 64 connections, of a bare Fastify handler',
+        what: 'Reads of one deployment per second, 64 connections, relative to a bare Fastify handler',
         bar: '≥ 0.80',
         read: first(/^embedded read +64 conn.* ([\d.]+) of the bare one/m),
         isMet: atLeast(0.8),
       },
       {
-        what: 'processor time of a create one at a time, first 500 after a start, of warm ones',
+        what: 'CPU of a lone create, first 500 after a start, relative to a warm one',
         bar: '≤ 1.3',
         read: first(/^CPU of a create one at a time, Berth: .* first x([\d.]+) of warm/m),
         isMet: atMost(1.3),
         limit: ALONE,
       },
       {
-        what: 'the same of a warm one, of one of 64 at once',
+        what: 'CPU of a warm lone create, relative to one of 64 concurrent ones',
         bar: '≤ 1.5',
         read: first(/^CPU of a create one at a time, Berth: .* warm x([\d.]+) of one of 64/m),
         isMet: atMost(1.5),
         limit: ALONE,
       },
       {
-        what: "the greater of these two factors, of the bare handler's",
+        what: 'The larger of these two factors, relative to that of the bare handler',
         bar: '≤ 1.1',
         read: greatest(/(?<=^one at a time: of the bare .*)(\d\.\d+) \(/gm),
         isMet: atMost(1.1),
@@ -237,7 +237,7 @@ export const BENCHES: readonly Bench[] = [
     minutes: 3,
     bars: [
       {
-        what: 'reads with TLS of plain ones by processor time, 64 connections, of the same ratio of a bare Fastify handler',
+        what: 'Reads with TLS, 64 connections: share of plain reads per CPU second, relative to the same share of bare Fastify',
         bar: '≥ 0.95',
         read: first(/^read: .* keeps ([\d.]+) of what/m),
         isMet: atLeast(0.95),
@@ -251,20 +251,20 @@ export const BENCHES: readonly Bench[] = [
     minutes: 6,
     bars: [
       {
-        what: "main thread's time of a read with TLS on 2 threads, of one with TLS on the main thread, 64 connections",
+        what: 'Main-thread time of a TLS read with 2 TLS threads, 64 connections, relative to TLS on the main thread',
         bar: '≤ 0.60',
         read: first(/^read +TLS, 2 threads .* main thread ([\d.]+), all/m),
         isMet: atMost(0.6),
         limit:
-          'threads take TLS off the main thread and nothing else: what is left is about a plain read (the next bar), and the line of plain reads says what part of one with TLS that is, in the same run',
+          'threads take TLS off the main thread and nothing else: what remains is a plain read (the next bar), and the line of plain reads shows what share of a TLS read that is in the same run',
       },
       {
-        what: 'the same, of a plain one',
+        what: 'Main-thread time of a TLS read with 2 TLS threads, 64 connections, relative to a plain read',
         bar: '≤ 1.1',
         read: first(/^read +TLS, 2 threads .* of plain: main thread ([\d.]+)/m),
         isMet: atMost(1.1),
         limit:
-          'with two cores the client, the main thread and both threads share them: the line of a bare handler says what handing over the same bytes costs without a control plane, in the same run',
+          'the client, the main thread and both threads share two cores: the line of a bare handler shows what handing over the same bytes costs without a control plane, in the same run',
       },
     ],
   },
@@ -275,40 +275,40 @@ export const BENCHES: readonly Bench[] = [
     minutes: 12,
     bars: [
       {
-        what: 'cost of 100 readers of events at 50 creates/s, of a bare server that tells as many, embedded store',
+        what: 'CPU of 100 event readers at 50 creates/s, embedded store, relative to a bare server',
         bar: '≤ 2',
         read: first(/^embedded: readers cost x([\d.]+)/m),
         isMet: atMost(2),
       },
       {
-        what: 'the same, p99 of delivery',
+        what: 'p99 of delivery to 100 event readers, embedded store, relative to a bare server',
         bar: '≤ 2',
         read: first(/^embedded: .* of the bare server's, p99 x([\d.]+)/m),
         isMet: atMost(2),
       },
       {
-        what: 'cost of the same readers on etcd, of the same bare server',
+        what: 'CPU of 100 event readers at 50 creates/s, etcd, relative to a bare server',
         bar: '≤ 2',
         read: first(/^etcd: readers cost x([\d.]+)/m),
         isMet: atMost(2),
       },
       {
-        what: "cost of the same readers with TLS, of as many watches of kube-apiserver's, dearer of both stores",
+        what: "CPU of 100 event readers with TLS, dearer of both stores, relative to kube-apiserver's watches",
         bar: '≤ 0.7',
         read: greatest(/: readers cost x([\d.]+) of kube-apiserver's/gm),
         isMet: atMost(0.7),
         limit:
-          'once everybody is warm, a bare server that writes bytes made once straight to its sockets with TLS takes about as much for its readers as kube-apiserver does for its watches (the lines of the bare servers): the bar asks for less than Node takes for the writes alone. With all readers, Berth takes less of a core than kube-apiserver in the same lines',
+          'once every system is warm, a bare server that writes prepared bytes straight to its TLS sockets uses about as much CPU for its readers as kube-apiserver for its watches (the lines of the bare servers): the bar asks for less than Node needs for the writes alone. In total, with all readers, Berth uses less of a core than kube-apiserver in the same lines',
         peer: 'BENCH_KUBE_APISERVER',
       },
       {
-        what: 'the same, p99 of delivery, slower of both stores',
+        what: "p99 of delivery to 100 event readers with TLS, slower of both stores, relative to kube-apiserver's watches",
         bar: '≤ 1',
         read: greatest(/of kube-apiserver's, p99 x([\d.]+)/gm),
         isMet: atMost(1),
         peer: 'BENCH_KUBE_APISERVER',
         limit:
-          'the slowest hundredth of deliveries are those of creates that were answered as late: the same lines say after how long creates were answered, and how much later readers had the event. On etcd a create is one transaction and one sync of its log, and how long the slowest two of 200 take differs between rounds of the same server by more than a factor of two',
+          'the slowest deliveries belong to creates that were answered just as late: the same lines show when creates were answered and how much later readers had the event. On etcd a create is one transaction and one sync of its log, and the slowest two of 200 differ between rounds of the same server by more than a factor of two',
       },
     ],
   },
@@ -319,13 +319,13 @@ export const BENCHES: readonly Bench[] = [
     minutes: 2,
     bars: [
       {
-        what: 'control plane killed and started again: a create answered, p50 (ms)',
+        what: 'Control plane killed and restarted: until a create is answered, p50 (ms)',
         bar: '≤ 700',
         read: first(/a create answered after p50 (\d+) ms/),
         isMet: atMost(700),
       },
       {
-        what: 'the same, its container running, p50 (ms)',
+        what: 'Control plane killed and restarted: until a new container runs, p50 (ms)',
         bar: '≤ 1,500',
         read: first(/its container running after p50 (\d+) ms/),
         isMet: atMost(1500),
@@ -339,45 +339,45 @@ export const BENCHES: readonly Bench[] = [
     minutes: 18,
     bars: [
       {
-        what: 'durable creates over HTTP, embedded store, 64 connections, of Docker Swarm, of no replica and of one, the lesser',
+        what: 'Creates per second, embedded store, 64 connections, lesser of 0 and 1 replicas, relative to Docker Swarm',
         bar: '≥ 1.5',
         read: least(/^64 at once, .*Berth makes ([\d.]+) of Swarm/gm),
         isMet: atLeast(1.5),
       },
       {
-        what: 'the same, 1 connection',
+        what: 'Creates per second, embedded store, 1 connection, lesser of 0 and 1 replicas, relative to Docker Swarm',
         bar: '≥ 1.0',
         read: least(/^ *1 at once, .*Berth makes ([\d.]+) of Swarm/gm),
         isMet: atLeast(1),
       },
       {
-        what: 'the same, 64 connections, of Nomad',
+        what: 'Creates per second, embedded store, 64 connections, lesser of 0 and 1 replicas, relative to Nomad',
         bar: '≥ 2',
         read: least(/^64 at once, .*Berth makes ([\d.]+) of Nomad/gm),
         isMet: atLeast(2),
         peer: 'BENCH_NOMAD',
       },
       {
-        what: 'the same, 1 connection, of Nomad',
+        what: 'Creates per second, embedded store, 1 connection, lesser of 0 and 1 replicas, relative to Nomad',
         bar: '≥ 1.5',
         read: least(/^ *1 at once, .*Berth makes ([\d.]+) of Nomad/gm),
         isMet: atLeast(1.5),
         peer: 'BENCH_NOMAD',
       },
       {
-        what: 'durable creates with TLS on etcd, 64 connections, of kube-apiserver on the same etcd',
+        what: 'Creates per second with TLS on etcd, 64 connections, relative to kube-apiserver on the same etcd',
         bar: '≥ 2',
         read: first(/^64 at once, .*Berth makes ([\d.]+) of kube-apiserver/m),
         isMet: atLeast(2),
         peer: 'BENCH_KUBE_APISERVER',
       },
       {
-        what: 'the same, 1 connection, of kube-apiserver',
+        what: 'Creates per second with TLS on etcd, 1 connection, relative to kube-apiserver on the same etcd',
         bar: '≥ 1.5',
         read: first(/^ *1 at once, .*Berth makes ([\d.]+) of kube-apiserver/m),
         isMet: atLeast(1.5),
         limit:
-          'a bare handler that commits as much to an etcd of the same kind, with TLS, makes 1.6 to 2.0 of kube-apiserver (`a bare handler` in the same line): the bar asks for three quarters of it or more, and the least that a create is makes three quarters of the bare handler on the embedded store; kube-apiserver stores one record for a create, Berth six',
+          'a bare handler that commits as much to an etcd of the same kind, with TLS, reaches 1.6 to 2.0 (`a bare handler` in the same line): the bar asks for three quarters of it or more, and the least that a create is reaches three quarters of the bare handler on the embedded store; kube-apiserver stores one record for a create, Berth six',
         peer: 'BENCH_KUBE_APISERVER',
       },
     ],
@@ -389,7 +389,7 @@ export const BENCHES: readonly Bench[] = [
     minutes: 3,
     bars: [
       {
-        what: 'guarded commits of five keys, of raw puts with the stock library, worst concurrency (%)',
+        what: 'Guarded commits of five keys on etcd, worst concurrency, in % of raw puts with the stock library',
         bar: '≥ 60',
         read: least(/commits: ([\d.]+) % of stock puts/g),
         isMet: atLeast(60),
@@ -405,13 +405,13 @@ export const BENCHES: readonly Bench[] = [
     minutes: 2,
     bars: [
       {
-        what: 'list of 1,000 referenced secret paths, p50 (ms)',
+        what: 'List of 1,000 referenced secret paths, p50 (ms)',
         bar: '≤ 50',
         read: first(/^resources list.* p50 ([\d.]+) ms/m),
         isMet: atMost(50),
       },
       {
-        what: 'consumers of one path among 1,000, p50 (ms)',
+        what: 'Consumers of one secret path among 1,000, p50 (ms)',
         bar: '≤ 5',
         read: first(/^consumers of one path +p50 ([\d.]+) ms/m),
         isMet: atMost(5),
@@ -425,7 +425,7 @@ export const BENCHES: readonly Bench[] = [
     minutes: 4,
     bars: [
       {
-        what: 'agent at rest, after a cold start and after the load, more of the two (MiB)',
+        what: 'Agent memory at rest, larger of after a cold start and after load (MiB)',
         bar: '< 80',
         read: greatest(/^agent at rest: ([\d.]+) MiB/gm),
         isMet: below(80),
@@ -439,13 +439,13 @@ export const BENCHES: readonly Bench[] = [
     minutes: 9,
     bars: [
       {
-        what: "100 instances from POST to running, of the engine's own rate",
+        what: '100 instances from POST to running: rate relative to the engine alone',
         bar: '≥ 0.95',
         read: first(/Berth is ([\d.]+) of the engine's own rate/),
         isMet: atLeast(0.95),
       },
       {
-        what: 'the same, of Docker Swarm',
+        what: '100 instances from POST to running: rate relative to Docker Swarm',
         bar: '≥ 1',
         read: first(/Berth is ([\d.]+) of Swarm/),
         isMet: atLeast(1),
@@ -459,7 +459,7 @@ export const BENCHES: readonly Bench[] = [
     minutes: 4,
     bars: [
       {
-        what: "one deployment from POST to running, over the engine's own create and start, p50 (ms)",
+        what: "One deployment from POST to running: time added to the engine's own create and start, p50 (ms)",
         bar: '≤ 40',
         read: first(/^Berth .*: adds (-?[\d.]+) ms/m),
         isMet: atMost(40),
@@ -473,7 +473,7 @@ export const BENCHES: readonly Bench[] = [
     minutes: 4,
     bars: [
       {
-        what: 'connections and requests through the ingress, of those through bare Caddy',
+        what: 'Connections and requests per second through the ingress, lesser of both, relative to bare Caddy',
         bar: '≥ 0.95',
         read: least(/([\d.]+) of the bare one$/gm),
         isMet: atLeast(0.95),
@@ -487,40 +487,40 @@ export const BENCHES: readonly Bench[] = [
     minutes: 4,
     bars: [
       {
-        what: 'write and fsync of a large file on a replicated volume, of the bare disk',
+        what: 'Large write with fsync on a replicated volume, relative to the bare disk',
         bar: '≥ 0.85',
         read: first(/^write .* ratio ([\d.]+),/m),
         isMet: atLeast(0.85),
         limit: LARGE_FILE,
       },
       {
-        what: 'the same, of that on the same file system without copies',
+        what: 'Large write with fsync on a replicated volume, relative to the same file system without copies',
         bar: '≥ 0.85',
         read: first(/^write .* of that without copies ([\d.]+)/m),
         isMet: atLeast(0.85),
       },
       {
-        what: 'fsync of a small append on it, p50, over that on the bare disk',
+        what: 'fsync of a small append on a replicated volume, p50, relative to the bare disk',
         bar: '≤ 2',
         read: first(/^fsync p50 .* ratio ([\d.]+),/m),
         isMet: atMost(2),
         limit: FILE_SYSTEM,
       },
       {
-        what: 'the same, over that on the same file system without copies',
+        what: 'fsync of a small append on a replicated volume, p50, relative to the same file system without copies',
         bar: '≤ 1.2',
         read: first(/^fsync p50 .* without copies ([\d.]+)$/m),
         isMet: atMost(1.2),
       },
       {
-        what: 'the same append, p99, over that on the bare disk',
+        what: 'fsync of a small append on a replicated volume, p99, relative to the bare disk',
         bar: '≤ 6',
         read: first(/^fsync p99 .* ratio ([\d.]+),/m),
         isMet: atMost(6),
         limit: SNAPSHOT,
       },
       {
-        what: 'the same, over that with nothing but a snapshot a second',
+        what: 'fsync of a small append on a replicated volume, p99, relative to the same file system with one snapshot a second',
         bar: '≤ 2',
         read: first(/^fsync p99 with nothing .* volume ([\d.]+) of it$/m),
         isMet: atMost(2),
@@ -534,27 +534,27 @@ export const BENCHES: readonly Bench[] = [
     minutes: 5,
     bars: [
       {
-        what: 'control plane at rest (MiB)',
+        what: 'Control plane memory at rest (MiB)',
         bar: '< 100',
         read: first(/^RSS idle ([\d.]+) MiB/m),
         isMet: below(100),
       },
       {
-        what: 'control plane with 10,000 connected agents (MiB)',
+        what: 'Control plane memory with 10,000 connected agents (MiB)',
         bar: '< 350',
         read: first(/^RSS .*connected ([\d.]+) MiB/m),
         isMet: below(350),
       },
       {
-        what: 'the same, share of one core (%)',
+        what: 'Control plane CPU with 10,000 connected agents (% of one core)',
         bar: '< 15',
         read: first(/^CPU ([\d.]+) % of one core/m),
         isMet: below(15),
         limit:
-          'sockets alone, with the same messages and signs of life and nothing behind them, take the share that the line `sockets alone` says: a write and a read of the kernel for each',
+          'sockets alone, with the same messages and nothing behind them, use the share in the line `sockets alone`: one kernel read and one write for each',
       },
       {
-        what: 'why none of 10,000 nodes takes a deployment, a page of `explain` (kB)',
+        what: 'One page of `explain` when none of 10,000 nodes takes a deployment (kB)',
         bar: '≤ 50',
         read: first(/^explain on .* page of ([\d.]+) kB/m),
         isMet: atMost(50),
@@ -568,33 +568,33 @@ export const BENCHES: readonly Bench[] = [
     minutes: 5,
     bars: [
       {
-        what: 'throughput through the mesh over bare wireguard-go',
+        what: 'Mesh throughput, relative to bare wireguard-go',
         bar: '≥ 0.95',
         read: first(/^throughput, .* ratio ([\d.]+)/m),
         isMet: atLeast(0.95),
         limit: TUNNELS,
       },
       {
-        what: 'the same, processor time of the tunnels for the same bytes',
+        what: "CPU of the mesh's tunnels for the same bytes, relative to bare wireguard-go",
         bar: '≤ 1.05',
         read: first(/^throughput, .* GiB, ([\d.]+) of the first/m),
         isMet: atMost(1.05),
       },
       {
-        what: 'a file from a virtual address over one from the instance',
+        what: "Download from a virtual address, relative to the instance's own address",
         bar: '≥ 0.95',
         read: first(/^a file, .* ratio ([\d.]+)/m),
         isMet: atLeast(0.95),
         limit: TUNNELS,
       },
       {
-        what: 'the same, processor time of the tunnels for the same bytes',
+        what: "CPU of the tunnels for that download, relative to the instance's own address",
         bar: '≤ 1.05',
         read: first(/^a file, .* GiB, ([\d.]+) of the first/m),
         isMet: atMost(1.05),
       },
       {
-        what: "an instance that ended is in no node's answers (s)",
+        what: "Time until an ended instance is gone from every node's DNS answers (s)",
         bar: '≤ 2',
         read: first(/^an instance that ended .* after ([\d.]+) s/m),
         isMet: atMost(2),
@@ -608,13 +608,13 @@ export const BENCHES: readonly Bench[] = [
     minutes: 2,
     bars: [
       {
-        what: '`berth get deployments`, from start to end, p50 (ms)',
+        what: '`berth get deployments`, wall time, p50 (ms)',
         bar: '≤ 120',
         read: first(/^berth get deployments, .* p50 ([\d.]+) ms/m),
         isMet: atMost(120),
       },
       {
-        what: 'the same, nothing compiled before, p50 (ms)',
+        what: '`berth get deployments` without a compile cache, wall time, p50 (ms)',
         bar: '≤ 250',
         read: first(/^without compiled code from before: p50 ([\d.]+) ms/m),
         isMet: atMost(250),
@@ -628,31 +628,31 @@ export const BENCHES: readonly Bench[] = [
     minutes: 4,
     bars: [
       {
-        what: 'first visit, compressed (kB)',
+        what: 'Dashboard, first visit, compressed (kB)',
         bar: '≤ 200',
         read: first(/^first load: ([\d.]+) kB/m),
         isMet: atMost(200),
       },
       {
-        what: 'rows of 5,000 deployments on the screen after (ms)',
+        what: 'Dashboard with 5,000 deployments: rows on the screen after (ms)',
         bar: '≤ 300',
         read: first(/ deployments: rows after (\d+) ms/),
         isMet: atMost(300),
       },
       {
-        what: 'frames while 5,000 deployments are scrolled, p99 (ms)',
+        what: 'Dashboard with 5,000 deployments: frames while scrolling, p99 (ms)',
         bar: '≤ 32',
         read: first(/ deployments: .* frame p50 [\d.]+ ms, p99 ([\d.]+) ms/),
         isMet: atMost(32),
       },
       {
-        what: 'from a key or click to its result with 5,000 deployments, p95 (ms)',
+        what: 'Dashboard with 5,000 deployments: from a key or click to its result, p95 (ms)',
         bar: '≤ 100',
         read: first(/^\d+ interactions: p50 \d+ ms, p95 (\d+) ms/m),
         isMet: atMost(100),
       },
       {
-        what: 'findings of accessibility on all pages',
+        what: 'Dashboard, accessibility findings on all pages',
         bar: '0',
         read: first(/^accessibility: (\d+) findings/m),
         isMet: atMost(0),
@@ -667,13 +667,13 @@ export const BENCHES: readonly Bench[] = [
     minutes: 20,
     bars: [
       {
-        what: 'steepest growth of what one request costs, with tenants, nodes, deployments or instances (slope)',
+        what: 'Growth of the cost of one request with tenants, nodes, deployments or instances, steepest slope',
         bar: '≤ 0.25',
         read: greatest(/slope of one (-?[\d.]+)$/gm),
         isMet: atMost(0.25),
       },
       {
-        what: 'the same of what all of them cost (1: with their number; n·log n: 1.15)',
+        what: 'Growth of the total cost, steepest slope (1 is linear, 1.15 is n·log n)',
         bar: '≤ 1.15',
         read: greatest(/slope of all (-?[\d.]+)$/gm),
         isMet: atMost(1.15),
