@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { cpus, release, totalmem } from 'node:os';
+import { cpus, machine as architecture, release, totalmem } from 'node:os';
 import type { Bar, Bench } from '../bench/support/suite.ts';
 import { besideOthers } from './bench-peers.ts';
 import { ROOT } from './run.ts';
@@ -53,7 +53,7 @@ function machine({ started, loadBefore }: Run): readonly string[] {
     '|---|---|',
     `| Processor | ${first?.model ?? 'unknown'}, ${cpus().length} cores |`,
     `| Memory | ${(totalmem() / 2 ** 30).toFixed(1)} GiB |`,
-    `| System | Linux ${release()}, Node.js ${process.version} |`,
+    `| System | Linux ${release()} (${architecture()}), Node.js ${process.version} |`,
     `| Load before the run | ${loadBefore.toFixed(2)} (anything above 0.5 makes the figures doubtful) |`,
     `| Commit | ${commit()} |`,
     `| Date | ${started.toISOString()} |`,

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { arch } from 'node:process';
 import { parseArgs } from 'node:util';
 import { barsOf, type Bench, BENCHES } from '../bench/support/suite.ts';
 import { removeEngineRemains } from '../test/support/harness/engine-remains.ts';
@@ -14,14 +15,14 @@ import { ROOT } from './run.ts';
 /**
  * Every benchmark in order, and what became of the bars.
  *   npm run bench -- [--quick] [--only api,engine] [--out FILE]
- * A whole run is written to docs/benchmarks.md. With --quick or --only there is nothing to compare, and only --out writes.
+ * A whole run is written to docs/benchmarks.md, or beside it where the machine is none of x86-64. With --quick or --only there is nothing to compare, and only --out writes.
  * One that fails or takes too long is said to, and the others go on; so is the status then.
  */
 const { values } = parseArgs({
   options: { quick: { type: 'boolean' }, only: { type: 'string' }, out: { type: 'string' } },
 });
 const quick = values.quick === true;
-const PAGE = 'docs/benchmarks.md';
+const PAGE = arch === 'x64' ? 'docs/benchmarks.md' : `docs/benchmarks-${arch}.md`;
 /** Of the whole run, 60 minutes beside two peers before `growth`, which comes last: what cannot begin in time is left out, and said to be. */
 const WHOLE_MS = 90 * 60_000;
 const LEAST_MS = 60_000;
