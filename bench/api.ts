@@ -29,7 +29,7 @@ const WARM_READS = 3 * WARM_CREATES;
 /** Beyond it, most of a turn would be handshakes. */
 const MOST_WITH_TLS = 64;
 const LONE_CREATES = Math.ceil(500 * Math.min(SECONDS, 1));
-const LONE_ROUNDS = 3;
+const LONE_ROUNDS = 5;
 
 interface Served {
   readonly url: string;
