@@ -66,6 +66,7 @@ function show({ perSecond, p50, p99, errors, cpuMicros }: Turn): string {
 }
 
 const atOnce = (connections: number): string => `${String(connections).padStart(2)} at once`;
+const ofReplicas = (replicas: number): string => `${replicas} replica${replicas === 1 ? '' : 's'}`;
 
 function besidePeer(own: readonly Turn[], peer: readonly Turn[], name: string): string {
   return `Berth ${show(middleOf(own))}; ${name} ${show(middleOf(peer))}; Berth makes ${ratioOf('perSecond', own, peer).toFixed(2)} of ${name} for ${ratioOf('cpuMicros', own, peer).toFixed(2)} of its CPU`;
@@ -166,7 +167,7 @@ async function besideSwarm(): Promise<void> {
         ofBare(bare, 'http', compared),
       ]);
       console.log(
-        `${atOnce(connections)}, ${replicas} replicas: ${besidePeer(own, peer, 'Swarm')}; by its Unix socket Swarm makes ${middleOf(unix).perSecond.toFixed(0)}/s, ${ratioOf('perSecond', unix, peer).toFixed(2)} of that; TLS ${show(middleOf(tls))}, ${ratioOf('perSecond', tls, own).toFixed(2)} of plain${besideBare(alone, peer, 'Swarm')}`,
+        `${atOnce(connections)}, ${ofReplicas(replicas)}: ${besidePeer(own, peer, 'Swarm')}; by its Unix socket Swarm makes ${middleOf(unix).perSecond.toFixed(0)}/s, ${ratioOf('perSecond', unix, peer).toFixed(2)} of that; TLS ${show(middleOf(tls))}, ${ratioOf('perSecond', tls, own).toFixed(2)} of plain${besideBare(alone, peer, 'Swarm')}`,
       );
     }
   // Of those under way when a turn ends, some are stored without an answer being waited for.
@@ -195,7 +196,7 @@ async function besideNomad(program: string): Promise<void> {
     for (const count of [0, 1]) {
       const [peer = [], own = [], alone = []] = await rounds(connections, sidesOf(count));
       console.log(
-        `${atOnce(connections)}, ${count} replicas: ${besidePeer(own, peer, 'Nomad')}${besideBare(alone, peer, 'Nomad')}`,
+        `${atOnce(connections)}, ${ofReplicas(count)}: ${besidePeer(own, peer, 'Nomad')}${besideBare(alone, peer, 'Nomad')}`,
       );
     }
 }
