@@ -105,10 +105,8 @@ await new EngineTransport(daemon.socketPath).call({
 });
 // As after an installation: compiled code of earlier starts would save it memory.
 const compiled = mkdtempSync(join(tmpdir(), 'berth-bench-compiled-'));
-await using bench = await AgentBench.start(daemon, [], daemon.socketPath, [
-  'env',
-  `NODE_COMPILE_CACHE=${compiled}`,
-]);
+// Its tunnel outlives an agent, and ends with the namespace.
+await using bench = await AgentBench.startInside(daemon, [], ['env', `NODE_COMPILE_CACHE=${compiled}`]);
 const { engine, plane, agent } = bench;
 plane.heartbeatMs = 5000;
 plane.silenceMs = 15_000;

@@ -54,9 +54,8 @@ describe('berth server health', () => {
     stopping.abort();
     await asked;
     silent.closeAllConnections();
-    silent.close();
-    await once(silent, 'close');
-    await expect(askReady({ host: '127.0.0.1', port }, SIGNAL)).rejects.toThrow(
+    // Not a port that was just given back: somebody else may have it by now.
+    await expect(askReady({ host: '127.0.0.1', port: 1 }, SIGNAL)).rejects.toThrow(
       /no answer at .*ECONNREFUSED/,
     );
   });

@@ -46,12 +46,16 @@ export class AgentBench implements AsyncDisposable {
     return bench;
   }
 
-  /** The agent shares the engine's network, as it does on a machine. */
-  static async startInside(daemon: TestEngine, more: readonly string[] = []): Promise<AgentBench> {
+  /** The agent shares the engine's network, as it does on a machine; `words` come before its own. */
+  static async startInside(
+    daemon: TestEngine,
+    more: readonly string[] = [],
+    words: readonly string[] = [],
+  ): Promise<AgentBench> {
     const { namespace, socketPath } = daemon;
     if (namespace === undefined) throw new Error('the engine has no network namespace of its own');
     const plane = await FakeControlPlane.start(namespace.hostAddress);
-    const under = ['nsenter', `--net=/run/netns/${namespace.name}`];
+    const under = ['nsenter', `--net=/run/netns/${namespace.name}`, ...words];
     const bench = new AgentBench(daemon, plane, more, socketPath, under);
     bench.agent.launch();
     return bench;
