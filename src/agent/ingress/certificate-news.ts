@@ -8,6 +8,8 @@ interface News {
   /** By host. */
   readonly certificates: ReadonlyMap<string, CertificateFacts>;
   readonly problems: ReadonlyMap<string, string>;
+  /** One of them was not there at the last look. */
+  readonly isNew: boolean;
 }
 
 /** What became of certificates: those that there are, and what authorities said to Caddy, as its log has it. */
@@ -32,18 +34,21 @@ export class CertificateNews {
     }
     const pems = given.pems;
     const certificates = new Map<string, CertificateFacts>();
+    let isNew = false;
     for (const { host, tls } of routes) {
       const stored = tls === 'auto' ? (await files?.pem(host))?.certificate : undefined;
       const facts = certificateFacts(pems.get(host)?.certificate ?? stored ?? '');
       if (facts === undefined) continue;
       certificates.set(host, facts);
+      if (this.#seen.get(host) === facts.notAfter) continue;
       // Newer than what was refused.
-      if (this.#seen.get(host) !== facts.notAfter) this.#troubles.delete(host);
+      this.#troubles.delete(host);
       this.#seen.set(host, facts.notAfter);
+      isNew = true;
     }
     const hosts = new Set(routes.map(({ host }) => host));
     for (const known of [this.#troubles, this.#seen])
       for (const host of known.keys()) if (!hosts.has(host)) known.delete(host);
-    return { certificates, problems: new Map([...this.#troubles, ...given.problems]) };
+    return { certificates, problems: new Map([...this.#troubles, ...given.problems]), isNew };
   }
 }

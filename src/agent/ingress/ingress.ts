@@ -253,11 +253,13 @@ export class Ingress {
     const map = this.#map;
     if (map === undefined || this.#keeper.taken) return;
     const routes = map.ingress ?? [];
-    const { certificates, problems } = await this.#news.read(
+    const { certificates, problems, isNew } = await this.#news.read(
       routes.filter(isHttp),
       this.#given,
       this.#filesOf(map),
     );
+    // It came after this round's exchange: the other nodes have it now, not after the next repair.
+    if (isNew) this.#rounds.ask('all');
     const view = {
       nowMs: Date.now(),
       caddyProblem: this.#keeper.problem,
