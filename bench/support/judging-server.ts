@@ -22,7 +22,7 @@ import { admitDraft, readDeployment } from '../../src/server/writes/deployments/
 import { identityOf } from '../../src/server/writes/images/image-answer.ts';
 
 /**
- * The least that a create is: a bare node:http handler that reads the body, alters and judges it, hashes the spec, stores the six rows of a
+ * The least that a create is: a bare node:http handler that reads the body, alters and judges it, hashes the spec, stores the rows of a
  * create without a node in one guarded commit and in the view, and answers with the deployment. It knows no callers, limits, registries,
  * nodes, controllers, readers of events, logs or figures. Prints its port; ends with its parent.
  */
@@ -45,16 +45,13 @@ const UNPLACED = '0 of 1 placed: the tenant has no node';
 function putPlan(transaction: Transaction, { id, spec, specHash, version }: DeploymentRecord): void {
   const at = idOf('deployments', spec.name);
   const counts = { desired: spec.replicas, placed: 0, running: 0, healthy: 0, updated: 0 };
-  transaction
-    .put('deployment-status', at, { specHash, phase: 'Pending', message: UNPLACED, ...counts })
-    .put('rollouts', at, {
-      deploymentId: id,
-      specHash,
-      version,
-      state: 'progressing',
-      placed: false,
-      generation: 1,
-    });
+  transaction.put('deployment-status', at, {
+    specHash,
+    phase: 'Pending',
+    message: UNPLACED,
+    ...counts,
+    rollout: { deploymentId: id, specHash, version, state: 'progressing', placed: false, generation: 1 },
+  });
   journal.event(transaction, tenant.tenantId, {
     kind: 'deployment.unschedulable',
     subject: { kind: 'Deployment', name: spec.name },

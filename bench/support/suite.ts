@@ -71,7 +71,7 @@ const ALONE =
   "a bare node:http handler with the same commit shows the same factors (its line in api): a lone request wakes the store's thread and an idle core, and the first requests run before Node has compiled their code";
 
 const LEAST =
-  'a bare handler that only parses, validates and hashes the deployment and stores its six rows, guarded and in the view, reaches two thirds to three quarters of it (the line `the least that a create is`): what is left of the bar would have to pay for authentication, limits, the registry, the first plan, controllers, event readers, the log and metrics';
+  'a bare handler that only parses, validates and hashes the deployment and stores its five rows, guarded and in the view, reaches two thirds to three quarters of it (the line `the least that a create is`): what is left of the bar would have to pay for authentication, limits, the registry, the first plan, controllers, event readers, the log and metrics';
 
 const SNAPSHOT =
   'a snapshot is a commit of the file system, and fsyncs wait for it: one snapshot a second that is sent nowhere costs as much (`with nothing but a snapshot a second`), and the file system and its loop device alone take most of the bar';

@@ -1,11 +1,7 @@
 import { PLATFORM_CONTAINER_DEFAULTS } from '../model/container-defaults.ts';
 import { describe, expect, it } from 'vitest';
-import type {
-  DeploymentRecord,
-  DeploymentSpec,
-  DeploymentStatus,
-  RotationState,
-} from '../model/deployment.ts';
+import type { DeploymentRecord, DeploymentSpec, RotationState } from '../model/deployment.ts';
+import type { StoredStatus } from '../model/rollout.ts';
 import { deploymentBody } from './deployment-body.ts';
 import { SERVER_OWNED } from './server-owned.ts';
 import { deploymentView, storedLabels } from './deployment-view.ts';
@@ -21,7 +17,7 @@ const SPEC: DeploymentSpec = {
   secretsVersion: 4,
 };
 
-function view(spec: Partial<DeploymentSpec> = {}, rotation?: RotationState, status?: DeploymentStatus) {
+function view(spec: Partial<DeploymentSpec> = {}, rotation?: RotationState, status?: StoredStatus) {
   const record = {
     id: 'dep_1',
     tenantId: 't',
@@ -82,7 +78,16 @@ describe('a deployment as it is shown', () => {
     const current = view({}, undefined, { ...status, specHash: 'h' })['status'];
     expect(current).toMatchObject(status);
     expect(current).not.toHaveProperty('specHash');
-    const older = view({}, undefined, { ...status, specHash: 'g' })['status'];
+    const first = {
+      deploymentId: 'dep_1' as never,
+      specHash: 'g',
+      version: 1,
+      state: 'complete',
+      placed: true,
+      generation: 1,
+    } as const;
+    const older = view({}, undefined, { ...status, specHash: 'g', rollout: first })['status'];
+    expect(older).not.toHaveProperty('rollout');
     expect(older).toMatchObject({
       phase: 'Progressing',
       desired: 2,

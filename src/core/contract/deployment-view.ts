@@ -1,14 +1,9 @@
 import type { deployment } from './answers/deployment.ts';
 import { type Answer, exactly, type Exactly } from '../schema/shape.ts';
 import { appliedDefaults, type ContainerDefaults } from '../model/container-defaults.ts';
-import type {
-  DeploymentRecord,
-  DeploymentSpec,
-  DeploymentStatus,
-  InstanceView,
-} from '../model/deployment.ts';
+import type { DeploymentRecord, DeploymentSpec, InstanceView } from '../model/deployment.ts';
 import { RESIDENCY_LABELS } from '../model/labels.ts';
-import type { RolloutRecord } from '../model/rollout.ts';
+import type { RolloutRecord, StoredStatus } from '../model/rollout.ts';
 import { pinOf } from '../model/spec-snapshot.ts';
 import { isRotating, nextRotationPhase } from '../model/rotation-phase.ts';
 
@@ -31,7 +26,7 @@ export interface DeploymentViewInput {
   readonly record: DeploymentRecord;
   readonly revision: number;
   /** Absent until a controller has reconciled the deployment. */
-  readonly status?: DeploymentStatus;
+  readonly status?: StoredStatus;
   readonly instances?: readonly InstanceView[];
   readonly defaults: ContainerDefaults;
   /** Absent: it has none yet, or no node of the tenant takes part in a mesh. */
@@ -50,10 +45,7 @@ const NOTHING_SEEN = { placed: 0, running: 0, healthy: 0, updated: 0 };
  * A status is as old as the last look of a controller. Until it has looked again, that of another spec or number says nothing of
  * what was asked for: a client that waits for `Running` after an update must not get the old one.
  */
-function currentStatus(
-  { spec, specHash }: DeploymentRecord,
-  status: DeploymentStatus | undefined,
-): DeploymentStatus {
+function currentStatus({ spec, specHash }: DeploymentRecord, status: StoredStatus | undefined): StoredStatus {
   const { replicas } = spec;
   if (status === undefined) {
     const phase = replicas === 0 ? 'Stopped' : 'Pending';
@@ -82,7 +74,7 @@ export function deploymentView({
   rollout,
 }: DeploymentViewInput): Exactly<Deployment> {
   const { spec, rotation } = record;
-  const { specHash: _judged, canary: _seen, ...observed } = currentStatus(record, status);
+  const { specHash: _judged, canary: _seen, rollout: _first, ...observed } = currentStatus(record, status);
   return asDeployment({
     ...spec,
     id: record.id,

@@ -1,3 +1,4 @@
+import type { DeploymentStatus } from './deployment.ts';
 import type { DeploymentId } from './ids.ts';
 
 /** A spec that was in service: what a rollback returns to. */
@@ -28,4 +29,10 @@ export interface RolloutRecord {
   /** What the last `deployment.misplaced` said, so that it is published when that changes. */
   readonly misplaced?: string;
   readonly generation: number;
+}
+
+/** As it is stored. */
+export interface StoredStatus extends DeploymentStatus {
+  /** The first one, until it changes: only then is it a record of its own. */
+  readonly rollout?: RolloutRecord;
 }

@@ -9,6 +9,7 @@ import { PREPARE_FEATURE } from '../../core/protocol/agent-protocol.ts';
 import { explain } from '../../core/scheduler/explain.ts';
 import type { PlacementRequest, VolumeRequirement } from '../../core/scheduler/request.ts';
 import { idOf, prefixOf } from '../store/record-ids.ts';
+import { rolloutOf } from '../store/rollout-row.ts';
 import type { TenantStore } from '../store/store.ts';
 import { supposing } from './explanation.ts';
 import type { TenantClusters } from './tenant-clusters.ts';
@@ -87,7 +88,7 @@ export function busyWith(
   for (const { deployment } of volumeUsers(tenant, clusters, record)) {
     const { kind, name } = ownerOf(deployment);
     if (kind === 'job') return `a run of job ${name} has it mounted, which is not cut off`;
-    if (tenant.get('rollouts', idOf('rollouts', name))?.record.state === 'progressing')
+    if (rolloutOf(tenant, idOf('rollouts', name))?.record.state === 'progressing')
       return `a rollout of ${name} is under way`;
   }
   return undefined;

@@ -6,6 +6,7 @@ import type { DeploymentRecord, InstanceView } from '../../core/model/deployment
 import type { Stored } from '../store/collection.ts';
 import { containerDefaultsOf } from '../store/container-defaults.ts';
 import { idOf, prefixOf } from '../store/record-ids.ts';
+import { rolloutOf } from '../store/rollout-row.ts';
 import type { TenantStore } from '../store/store.ts';
 import { ingressStatus } from './ingress.ts';
 import { canarySummary } from './canary.ts';
@@ -94,7 +95,7 @@ export function storedDeploymentView(
   const { name } = stored.record.spec;
   const status = tenant.get('deployment-status', idOf('deployment-status', name))?.record;
   const address = tenant.get('virtual-addresses', idOf('virtual-addresses', name));
-  const rollout = tenant.get('rollouts', idOf('rollouts', name));
+  const rollout = rolloutOf(tenant, idOf('rollouts', name));
   const canary = tenant.get('canaries', idOf('canaries', name));
   return deploymentView({
     record: stored.record,

@@ -3,7 +3,7 @@ import type { CanaryRecord } from '../../core/model/canary.ts';
 import type { CredentialRecord, SecretDeliveries } from '../../core/model/credential.ts';
 import type { DeploymentName } from '../../core/model/owner.ts';
 import type { ContainerDefaults } from '../../core/model/container-defaults.ts';
-import type { DeploymentRecord, DeploymentSpec, DeploymentStatus } from '../../core/model/deployment.ts';
+import type { DeploymentRecord, DeploymentSpec } from '../../core/model/deployment.ts';
 import type { ArchiveRecord, AuditRecord, EventRecord } from '../../core/model/event.ts';
 import type { TenantId } from '../../core/model/ids.ts';
 import type { ImagePolicy } from '../../core/model/image-policy.ts';
@@ -14,7 +14,7 @@ import type { JobLog, JobOrders, JobRecord, StoredJobStatus } from '../../core/m
 import type { FailureLog, KeptFailures } from '../../core/model/kept-failure.ts';
 import type { MeshPathsRecord, SubnetRecord, VirtualAddressRecord } from '../../core/model/mesh.ts';
 import type { NodeLiveness, NodeRecord } from '../../core/model/node.ts';
-import type { RolloutRecord } from '../../core/model/rollout.ts';
+import type { RolloutRecord, StoredStatus } from '../../core/model/rollout.ts';
 import type { ScalingPolicyRecord } from '../../core/model/scaling.ts';
 import type { SessionRecord } from '../../core/model/session.ts';
 import type { SpecSnapshot } from '../../core/model/spec-snapshot.ts';
@@ -103,7 +103,8 @@ export interface TenantRecords {
   'deployment-ids': { readonly name: string };
   /** The archive version that a deletion left, so that a new deployment of the name continues after it */
   'last-versions': { readonly version: number };
-  'deployment-status': DeploymentStatus;
+  'deployment-status': StoredStatus;
+  /** To be read by `rolloutOf`. */
   rollouts: RolloutRecord;
   /** The newest failures of its instances; gone with the deployment, and after a while */
   failures: KeptFailures;

@@ -10,6 +10,7 @@ import { reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
 import type { PlacementPlan } from '../placement/explanation.ts';
 import { idOf } from '../store/record-ids.ts';
+import { expectRollout, rolloutOf } from '../store/rollout-row.ts';
 import type { TenantStore } from '../store/store.ts';
 import type { Transaction } from '../store/transaction.ts';
 
@@ -67,7 +68,7 @@ export function planRejection(given: string | undefined, current: string): Rejec
 /** Of each kind: more would not fit into one commit of etcd, with all else that is in it. */
 const MAX_GUARDED = 16;
 
-type Guarded = 'rollouts' | 'canaries' | 'quota' | 'nodes' | 'node-liveness' | 'volumes' | 'networks';
+type Guarded = 'canaries' | 'quota' | 'nodes' | 'node-liveness' | 'volumes' | 'networks';
 
 /** What the plan was made from, in the commit that it allows: a change of it meanwhile means to look again. */
 export function guardPlan(
@@ -82,7 +83,11 @@ export function guardPlan(
   };
   if (isOfDeployment(name)) {
     // Its generation goes up with every change of the instances.
-    expect('rollouts', idOf('rollouts', name));
+    const id = idOf('rollouts', name);
+    expectRollout(transaction, id, {
+      rollout: rolloutOf(tenant, id),
+      status: tenant.get('deployment-status', id),
+    });
     expect('canaries', idOf('canaries', name));
   }
   expect('quota', 'quota');

@@ -16,6 +16,7 @@ import { gatesOf, nodeConditions, observationsOf } from '../../placement/deploym
 import type { TenantClusters } from '../../placement/tenant-clusters.ts';
 import { isFenced, moveGates, staysWithVolume, writerGates } from '../../placement/volume-writers.ts';
 import { segmentsOf } from '../../store/record-ids.ts';
+import { rolloutOf } from '../../store/rollout-row.ts';
 import type { Stored } from '../../store/collection.ts';
 import type { TenantStore } from '../../store/store.ts';
 
@@ -39,7 +40,7 @@ export function readDeploymentSnapshot(
 ): DeploymentSnapshot {
   const deployment = tenant.get('deployments', id);
   const status = tenant.get('deployment-status', id);
-  const rollout = tenant.get('rollouts', id);
+  const rollout = rolloutOf(tenant, id);
   const canary = tenant.get('canaries', id);
   const instances = tenant.collection('instances').listUnder(id);
   const gates = deployment === undefined ? [] : closedGatesOf(tenant, clusters, deployment.record.spec);

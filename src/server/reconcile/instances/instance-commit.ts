@@ -1,10 +1,11 @@
 import { canonicalJson } from '../../../core/model/canonical.ts';
-import type { DeploymentStatus } from '../../../core/model/deployment.ts';
+import type { StoredStatus } from '../../../core/model/rollout.ts';
 import { newCanaryInstance, newInstance } from '../../../core/plan/rollout/fresh-instance.ts';
 import { restartedRecord } from '../../../core/plan/rollout/health-restart.ts';
 import type { InstancePlan, RemovalPlan, WantedPlan } from '../../../core/plan/rollout/instances.ts';
 import { timeText } from '../../clock.ts';
 import { idOf, segmentsOf } from '../../store/record-ids.ts';
+import { expectRollout, isPartOfStatus } from '../../store/rollout-row.ts';
 import type { TenantStore } from '../../store/store.ts';
 import type { Transaction } from '../../store/transaction.ts';
 import { type ControllerDeps, SYSTEM } from '../controller.ts';
@@ -21,8 +22,8 @@ export function planTransaction(
   const transaction = tenant
     .transaction()
     .expect('deployments', id, snapshot.deployment)
-    .expect('rollouts', id, snapshot.rollout)
     .expect('canaries', id, snapshot.canary);
+  expectRollout(transaction, id, snapshot);
   addPlan(deps, snapshot, plan, transaction);
   const { puts = [], deletes = [] } = transaction.toCommit();
   return puts.length + deletes.length > 0 ? transaction : undefined;
@@ -95,10 +96,17 @@ function addWanted(
   plan: WantedPlan,
   transaction: Transaction,
 ): void {
-  const { id, rollout } = snapshot;
-  addStatus(deps, snapshot, plan, transaction);
+  const { id, status, rollout } = snapshot;
   const isNew = rollout === undefined || canonicalJson(rollout.record) !== canonicalJson(plan.rollout);
-  if (!addRollback(deps, snapshot, plan, transaction) && isNew) transaction.put('rollouts', id, plan.rollout);
+  const isPart = rollout === undefined ? status === undefined : isPartOfStatus(rollout) && !isNew;
+  const isRolledBack = addRollback(deps, snapshot, plan, transaction);
+  addStatus(
+    deps,
+    snapshot,
+    { ...plan.status, ...(isPart && !isRolledBack && { rollout: plan.rollout }) },
+    transaction,
+  );
+  if (isNew && !isPart && !isRolledBack) transaction.put('rollouts', id, plan.rollout);
   if (plan.canary?.abort !== undefined) addAbort(deps, snapshot, transaction);
 }
 
@@ -115,12 +123,12 @@ function addAbort(deps: ControllerDeps, { tenant, id }: DeploymentSnapshot, tran
 function addStatus(
   deps: ControllerDeps,
   { id, status }: DeploymentSnapshot,
-  plan: WantedPlan,
+  planned: Omit<StoredStatus, 'since'>,
   transaction: Transaction,
 ): void {
-  const samePhase = status?.record.phase === plan.status.phase;
+  const samePhase = status?.record.phase === planned.phase;
   const since = (samePhase ? status.record.since : undefined) ?? timeText(deps.clock);
-  const next: DeploymentStatus = { ...plan.status, since };
+  const next: StoredStatus = { ...planned, since };
   if (status === undefined || canonicalJson(status.record) !== canonicalJson(next)) {
     transaction.put('deployment-status', id, next);
   }
@@ -132,12 +140,12 @@ function addRemoval(
   transaction: Transaction,
 ): void {
   if (status !== undefined) transaction.delete('deployment-status', id);
+  const isLast = instances.size === plan.remove.length;
+  if (isLast) removeFailures(tenant, id, transaction);
   if (rollout === undefined) return;
   // While containers are being stopped the record stays, as every step is guarded by it.
-  if (instances.size === plan.remove.length) {
-    transaction.delete('rollouts', id);
-    removeFailures(tenant, id, transaction);
-  } else if (plan.stop.length + plan.remove.length > 0)
+  if (isLast) transaction.delete('rollouts', id);
+  else if (plan.stop.length + plan.remove.length > 0)
     transaction.put('rollouts', id, { ...rollout.record, generation: rollout.record.generation + 1 });
 }
 

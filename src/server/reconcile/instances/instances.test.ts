@@ -431,12 +431,86 @@ describe('instances controller', () => {
     await stopRival();
   });
 
+  describe('the first rollout', () => {
+    const row = () => sim.tenant.get('rollouts', 'web');
+    const part = () => sim.tenant.get('deployment-status', 'web')?.record.rollout;
+
+    it('is part of the status until it changes', async () => {
+      sim.behaviour = () => ({ phase: 'creating' });
+      await sim.apply({ name: 'web', replicas: 2 });
+      expect(row()).toBeUndefined();
+      expect(part()).toMatchObject({ state: 'progressing', version: 1, placed: true, generation: 1 });
+      // The status says something else meanwhile, and keeps it.
+      sim.behaviour = () => ({ phase: 'failed', message: 'no such file' });
+      await sim.settle();
+      expect(sim.status('web')?.phase).toBe('Degraded');
+      expect(row()).toBeUndefined();
+      sim.behaviour = () => ({ phase: 'running' });
+      await sim.settle();
+      await sim.advance(15_000);
+      expect(row()?.record).toMatchObject({ state: 'complete', version: 1, generation: 1 });
+      expect(part()).toBeUndefined();
+    });
+
+    it('is carried over a restart, and no reason is told twice', async () => {
+      for (const node of ['n1', 'n2', 'n3']) await sim.alterNode(node, { draining: true });
+      await sim.apply({ name: 'web' });
+      expect(part()).toMatchObject({ placed: false });
+      await sim.restart();
+      await sim.advance(5000);
+      expect(kinds(await sim.events(), 'deployment.unschedulable')).toBe(1);
+      expect(row()).toBeUndefined();
+      await sim.alterNode('n1', { draining: false });
+      await sim.advance(1000);
+      expect(sim.status('web')?.phase).toBe('Running');
+      expect(row()?.record.placed).toBe(true);
+    });
+
+    it('is what a later version goes back to, whose spec stays until then', async () => {
+      await sim.apply({ name: 'web', replicas: 0 });
+      expect(part()).toMatchObject({ state: 'complete' });
+      const specHash = part()?.specHash;
+      sim.behaviour = BROKEN;
+      const update = { progressDeadline: '10s', onFailure: 'rollback' } as const;
+      await sim.apply({ name: 'web', image: 'shop/web:2', replicas: 1, healthCheck: CHECK, update });
+      expect(row()?.record).toMatchObject({ state: 'progressing', from: { specHash, version: 1 } });
+      await sim.advance(8000);
+      expect(sim.tenant.list('specs').map(({ id }) => id)).toContain(`web/${specHash}`);
+      await sim.advance(15_000);
+      expect(row()?.record).toMatchObject({ isRollback: true, version: 3 });
+      expect(sim.wanted('web')).toHaveLength(1);
+    });
+
+    it('that nobody returns to frees its spec', async () => {
+      sim.behaviour = () => ({ phase: 'creating' });
+      await sim.apply({ name: 'web' });
+      const specHash = part()?.specHash;
+      sim.behaviour = () => ({ phase: 'running' });
+      await sim.apply({ name: 'web', image: 'shop/web:2' });
+      await sim.advance(30_000);
+      expect(row()?.record).toMatchObject({ state: 'complete', version: 2 });
+      expect(sim.tenant.list('specs').map(({ id }) => id)).not.toContain(`web/${specHash}`);
+    });
+
+    it('leaves nothing when the deployment is removed, with instances or without', async () => {
+      sim.behaviour = () => ({ phase: 'creating' });
+      for (const replicas of [2, 0]) {
+        await sim.apply({ name: 'web', replicas });
+        expect(part()).toBeDefined();
+        await sim.remove('web');
+        await sim.advance(10_000);
+        for (const kind of ['instances', 'rollouts', 'deployment-status', 'failures'] as const)
+          expect(sim.tenant.list(kind), kind).toEqual([]);
+      }
+    });
+  });
+
   it('goes on after the store was away, and keeps no room for what was not stored', async () => {
     const commit = sim.kv.commit.bind(sim.kv);
     await sim.write((transaction) => transaction.put('quota', 'quota', { containers: 4 }));
     const away = { is: false };
     sim.kv.commit = async (asked) => {
-      const isPlan = asked.puts?.some((put) => put.key.includes('/rollouts/')) ?? false;
+      const isPlan = asked.puts?.some((put) => put.key.includes('/deployment-status/')) ?? false;
       if (away.is && isPlan) throw new KvUnavailableError('away', true);
       return commit(asked);
     };

@@ -22,7 +22,7 @@ afterEach(async () => {
 
 /** Deployments whose plan is in the commit. */
 function planned({ puts = [] }: Commit): readonly string[] {
-  return puts.flatMap(({ key }) => key.split('/rollouts/')[1] ?? []);
+  return [...new Set(puts.flatMap(({ key }) => key.split(/\/(?:rollouts|deployment-status)\//u)[1] ?? []))];
 }
 
 /** Commits with a plan, as they are asked for; `alter` may do something else with them. */

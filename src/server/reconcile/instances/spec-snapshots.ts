@@ -4,6 +4,7 @@ import { jobOwner, ownerOf } from '../../../core/model/owner.ts';
 import { isDerivedSnapshot } from '../../store/deployment-rows.ts';
 import { leadingId } from '../../store/keys.ts';
 import { idOf, prefixOf, segmentsOf } from '../../store/record-ids.ts';
+import { expectRollout, rolloutOf } from '../../store/rollout-row.ts';
 import type { TenantStore } from '../../store/store.ts';
 import type { ViewChange } from '../../store/view.ts';
 import type { ControllerDeps } from '../controller.ts';
@@ -43,6 +44,9 @@ export class SpecSnapshotsController extends Reconciler {
     const mayFree =
       (kind === 'instances' && after === undefined) ||
       (kind === 'rollouts' && before !== undefined) ||
+      (kind === 'deployment-status' &&
+        before?.record.rollout !== undefined &&
+        after?.record.rollout === undefined) ||
       (kind === 'canaries' && after === undefined) ||
       (kind === 'deployments' && before !== undefined);
     const runEnded =
@@ -62,8 +66,11 @@ export class SpecSnapshotsController extends Reconciler {
     const transaction = tenant
       .transaction()
       .expect('deployments', id, tenant.get('deployments', id))
-      .expect('rollouts', id, tenant.get('rollouts', id))
       .expect('canaries', id, tenant.get('canaries', id));
+    expectRollout(transaction, id, {
+      rollout: rolloutOf(tenant, id),
+      status: tenant.get('deployment-status', id),
+    });
     const job = jobIdOf(id);
     if (job !== undefined)
       transaction
@@ -76,7 +83,7 @@ export class SpecSnapshotsController extends Reconciler {
 }
 
 function unusedSnapshots(tenant: TenantStore, id: string): readonly string[] {
-  const rollout = tenant.get('rollouts', id)?.record;
+  const rollout = rolloutOf(tenant, id)?.record;
   const job = jobIdOf(id);
   const needed = new Set([
     tenant.get('deployments', id)?.record.specHash,

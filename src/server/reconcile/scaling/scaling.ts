@@ -12,6 +12,7 @@ import { type PlacementPlan, planPlacement } from '../../placement/explanation.t
 import type { Stored } from '../../store/collection.ts';
 import { putUnversioned } from '../../store/deployment-rows.ts';
 import { idOf } from '../../store/record-ids.ts';
+import { rolloutOf } from '../../store/rollout-row.ts';
 import type { TenantStore } from '../../store/store.ts';
 import type { ViewChange } from '../../store/view.ts';
 import type { MeasuredUsage } from '../../runtime/measurements.ts';
@@ -225,7 +226,7 @@ function limitText({ summary, nodes }: NonNullable<PlacementPlan['unplaced']>): 
 function holdOf({ tenant, id, deployment }: Facts): string | undefined {
   const { spec, specHash } = deployment.record;
   if (tenant.get('canaries', id) !== undefined) return 'a canary runs';
-  const rollout = tenant.get('rollouts', id)?.record;
+  const rollout = rolloutOf(tenant, id)?.record;
   if (rollout?.specHash !== specHash || rollout.state !== 'complete') return 'a rollout is under way';
   const status = tenant.get('deployment-status', id)?.record;
   if (status?.specHash !== specHash || status.desired !== spec.replicas) return 'a change is under way';

@@ -10,6 +10,7 @@ import type { Rejection } from '../../../core/rejections/rejection.ts';
 import type { SECRETS } from '../../../core/operations/secrets.ts';
 import type { Stored } from '../../store/collection.ts';
 import { idOf } from '../../store/record-ids.ts';
+import { rolloutOf } from '../../store/rollout-row.ts';
 import {
   acceptedOf,
   type Admission,
@@ -53,7 +54,7 @@ export function isFailedRollout(
   { spec, specHash, rotation }: DeploymentRecord,
   phase: unknown,
 ): boolean {
-  const rollout = tenant.get('rollouts', idOf('rollouts', spec.name))?.record;
+  const rollout = rolloutOf(tenant, idOf('rollouts', spec.name))?.record;
   return rotation?.phase === phase && rollout?.state === 'failed' && rollout.specHash === specHash;
 }
 

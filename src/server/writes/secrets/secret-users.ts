@@ -5,6 +5,7 @@ import { type SecretPath, secretPathText } from '../../../core/model/secret-path
 import type { SpecSnapshot } from '../../../core/model/spec-snapshot.ts';
 import { credentialOf } from '../../secrets/credential-writes.ts';
 import { idOf, prefixOf, segmentsOf } from '../../store/record-ids.ts';
+import { rolloutOf } from '../../store/rollout-row.ts';
 import type { TenantStore } from '../../store/store.ts';
 import type { SecretAdmission } from './credential-facts.ts';
 
@@ -18,7 +19,7 @@ function refersTo(spec: SpecSnapshot, path: string): boolean {
 /** The specs of a deployment or job that run, or that a controller may still return to by itself. */
 function heldSpecs(tenant: TenantStore, owner: OwnerName): ReadonlySet<string | undefined> {
   const { kind, name } = ownerOf(owner);
-  const rollout = tenant.get('rollouts', prefixOf('instances', owner))?.record;
+  const rollout = rolloutOf(tenant, prefixOf('instances', owner))?.record;
   const run = kind === 'job' ? activeRun(tenant.get('job-status', idOf('jobs', name))?.record) : undefined;
   return new Set([
     rollout?.state === 'complete' ? undefined : rollout?.from?.specHash,
