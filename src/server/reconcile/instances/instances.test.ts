@@ -492,17 +492,25 @@ describe('instances controller', () => {
       expect(sim.tenant.list('specs').map(({ id }) => id)).not.toContain(`web/${specHash}`);
     });
 
-    it('leaves nothing when the deployment is removed, with instances or without', async () => {
-      sim.behaviour = () => ({ phase: 'creating' });
-      for (const replicas of [2, 0]) {
+    it.each([
+      { replicas: 2, while: 'a process runs' },
+      { replicas: 0, while: 'a process runs' },
+      { replicas: 2, while: 'none runs' },
+      { replicas: 0, while: 'none runs' },
+    ])(
+      'leaves nothing when the deployment of $replicas instances is removed while $while',
+      async ({ replicas, while: when }) => {
+        sim.behaviour = () => ({ phase: 'creating' });
         await sim.apply({ name: 'web', replicas });
         expect(part()).toBeDefined();
+        if (when === 'none runs') await sim.controllers.stop();
         await sim.remove('web');
+        if (when === 'none runs') await sim.restart();
         await sim.advance(10_000);
         for (const kind of ['instances', 'rollouts', 'deployment-status', 'failures'] as const)
           expect(sim.tenant.list(kind), kind).toEqual([]);
-      }
-    });
+      },
+    );
   });
 
   it('goes on after the store was away, and keeps no room for what was not stored', async () => {
