@@ -30,6 +30,15 @@ import type { Timers } from '../../../src/server/reconcile/timers.ts';
 export const TENANT = '11111111-1111-4111-8111-111111111111' as TenantId;
 /** The origin of versions that a simulated request writes. */
 export const AS_ADMITTED = { change: 'updated', at: '', by: 'sim' } as const;
+
+/** What a deletion stores besides what it says of itself. */
+export function removeAsAdmitted(transaction: Transaction, record: DeploymentRecord): Transaction {
+  const { name } = record.spec;
+  removeDeployment(transaction, record);
+  return transaction
+    .delete('deployment-status', idOf('deployment-status', name))
+    .delete('canaries', idOf('canaries', name));
+}
 const EPOCH_MS = Date.UTC(2026, 0, 1);
 
 export class FakeTime implements Clock, Timers {
@@ -108,6 +117,8 @@ export class Simulation {
   /** Nodes whose agent is up and reachable. */
   readonly online = new Set<NodeName>();
   behaviour: Behaviour = WORKING;
+  /** From the next restart on; false: a control plane of an earlier format takes part. */
+  derivesRows = true;
   /** In per cent of one core; undefined: not measured. */
   load: (instance: InstanceRecord) => number | undefined = () => undefined;
   /** How containers really are, whether the control plane can see it or not. */
@@ -175,7 +186,8 @@ export class Simulation {
     await this.controllers.stop();
     this.clusters.close();
     this.store.view.close();
-    this.store = new Store(this.kv, await StoreView.open(this.kv, { onProblem: () => undefined }));
+    const view = await StoreView.open(this.kv, { onProblem: () => undefined });
+    this.store = new Store(this.kv, view, () => this.derivesRows);
     this.tenant = this.store.forTenant(TENANT);
     this.clusters = this.#createClusters();
     this.controllers = this.#createControllers(overrides);
@@ -322,7 +334,7 @@ export class Simulation {
 
   async remove(name: string): Promise<void> {
     const stored = this.tenant.get('deployments', idOf('deployments', name));
-    if (stored !== undefined) await this.write((transaction) => removeDeployment(transaction, stored.record));
+    if (stored !== undefined) await this.write((transaction) => removeAsAdmitted(transaction, stored.record));
     await this.settle();
   }
 

@@ -98,7 +98,9 @@ function addWanted(
 ): void {
   const { id, status, rollout } = snapshot;
   const isNew = rollout === undefined || canonicalJson(rollout.record) !== canonicalJson(plan.rollout);
-  const isPart = rollout === undefined ? status === undefined : isPartOfStatus(rollout) && !isNew;
+  const isFirst = rollout === undefined && status === undefined;
+  // A control plane of a format that does not know it may read the store as well.
+  const isPart = isFirst ? transaction.derivesRows : rollout && isPartOfStatus(rollout) && !isNew;
   const isRolledBack = addRollback(deps, snapshot, plan, transaction);
   addStatus(
     deps,
@@ -143,7 +145,7 @@ function addRemoval(
   const isLast = instances.size === plan.remove.length;
   if (isLast) removeFailures(tenant, id, transaction);
   if (rollout === undefined) return;
-  // While containers are being stopped the record stays, as every step is guarded by it.
+  // While containers are being stopped the row stays, so that of two who stop them the later looks again; where there was none, the instances say so.
   if (isLast) transaction.delete('rollouts', id);
   else if (plan.stop.length + plan.remove.length > 0)
     transaction.put('rollouts', id, { ...rollout.record, generation: rollout.record.generation + 1 });

@@ -452,6 +452,22 @@ describe('instances controller', () => {
       expect(part()).toBeUndefined();
     });
 
+    it('is a row from the beginning while a control plane of an earlier format takes part', async () => {
+      sim.derivesRows = false;
+      await sim.restart();
+      sim.behaviour = () => ({ phase: 'creating' });
+      for (const write of [() => sim.apply({ name: 'web' }), () => sim.create({ name: 'api' })])
+        await write();
+      expect(sim.tenant.list('rollouts').map(({ id, record }) => [id, record.state])).toEqual([
+        ['api', 'progressing'],
+        ['web', 'progressing'],
+      ]);
+      expect(sim.tenant.list('deployment-status').map(({ record }) => record.rollout)).toEqual([
+        undefined,
+        undefined,
+      ]);
+    });
+
     it('is carried over a restart, and no reason is told twice', async () => {
       for (const node of ['n1', 'n2', 'n3']) await sim.alterNode(node, { draining: true });
       await sim.apply({ name: 'web' });

@@ -102,14 +102,11 @@ export class InstancesController extends Reconciler {
     for (const id of deployments) this.add(tenantId, id);
     // Instances whose deployment was deleted while no process ran.
     for (const id of view.tenant(tenantId, 'instances').ids()) this.add(tenantId, leadingId(id));
-    // What such a one left: its status, and its rollout while its last containers were being stopped.
-    for (const kind of ['deployment-status', 'rollouts'] as const) {
-      // Both in order: comparing takes less than adding each of them twice.
-      let at = 0;
-      for (const id of view.tenant(tenantId, kind).ids()) {
-        while ((deployments[at] ?? id) < id) at += 1;
-        if (deployments[at] !== id) this.add(tenantId, id);
-      }
+    // Both in order: comparing takes less than adding each of them twice.
+    let at = 0;
+    for (const id of view.tenant(tenantId, 'rollouts').ids()) {
+      while ((deployments[at] ?? id) < id) at += 1;
+      if (deployments[at] !== id) this.add(tenantId, id);
     }
   }
 
