@@ -1,9 +1,8 @@
 import { LOG_LEVELS, type LogLevel } from '../model/log-level.ts';
+import { KeptLines, type KeptLinesBounds } from './kept-lines.ts';
 
 /** Most that is kept of the log, and for one reader who does not read. */
-export interface FeedBounds {
-  readonly lines: number;
-  readonly bytes: number;
+export interface FeedBounds extends KeptLinesBounds {
   readonly readerBytes: number;
   readonly readers: number;
 }
@@ -74,9 +73,7 @@ export class LogFeed {
   readonly #bounds: FeedBounds;
   readonly #readers = new Set<LogReader>();
   readonly #onLowest: (level: LogLevel | undefined) => void;
-  #kept: { readonly at: number; readonly line: string }[] = [];
-  #first = 0;
-  #keptBytes = 0;
+  readonly #kept: KeptLines;
 
   /** `usual`: the configured level; undefined: the program logs nothing. `onLowest` is told what the readers want, undefined: none. */
   constructor(
@@ -86,6 +83,7 @@ export class LogFeed {
   ) {
     this.#usual = usual === undefined ? LOG_LEVELS.length : LOG_LEVELS.indexOf(usual);
     this.#bounds = bounds;
+    this.#kept = new KeptLines(bounds);
     this.#onLowest = onLowest;
   }
 
@@ -94,15 +92,13 @@ export class LogFeed {
     const at = LOG_LEVELS.indexOf(level);
     for (const reader of this.#readers) if (at >= LOG_LEVELS.indexOf(reader.level)) reader.offer(line);
     if (at < this.#usual) return false;
-    this.#keep(at, line);
+    this.#kept.add(at, line);
     return true;
   }
 
   /** The newest lines that were kept, of this level or above, oldest first. Below the configured level none is kept. */
   tail(most: number, level: LogLevel = 'debug'): readonly string[] {
-    const least = LOG_LEVELS.indexOf(level);
-    const held = this.#kept.slice(this.#first).filter(({ at }) => at >= least);
-    return held.slice(Math.max(0, held.length - most)).map(({ line }) => line);
+    return this.#kept.tail(most, LOG_LEVELS.indexOf(level));
   }
 
   /** Undefined: there are as many readers as there may be. */
@@ -119,18 +115,5 @@ export class LogFeed {
 
   #tell(): void {
     this.#onLowest(LOG_LEVELS.find((level) => [...this.#readers].some((reader) => reader.level === level)));
-  }
-
-  #keep(at: number, line: string): void {
-    const { lines, bytes } = this.#bounds;
-    this.#kept.push({ at, line });
-    this.#keptBytes += line.length;
-    while (this.#kept.length - this.#first > lines || this.#keptBytes > bytes) {
-      this.#keptBytes -= this.#kept[this.#first]?.line.length ?? 0;
-      this.#first += 1;
-    }
-    if (this.#first < lines) return;
-    this.#kept = this.#kept.slice(this.#first);
-    this.#first = 0;
   }
 }

@@ -17,9 +17,12 @@ export function createFoundCache<V>(options: FoundCacheOptions): FoundCache<V> {
     get(key) {
       const entry = entries.get(key);
       if (entry === undefined) return undefined;
-      entries.delete(key);
-      if (entry.until <= options.clock()) return undefined;
-      entries.set(key, entry);
+      const isOver = entry.until <= options.clock();
+      // Which was used last matters from when room becomes scarce: until then a map is not rebuilt for every use.
+      const isScarce = 2 * entries.size > options.maxEntries;
+      if (isOver || isScarce) entries.delete(key);
+      if (isOver) return undefined;
+      if (isScarce) entries.set(key, entry);
       return entry.value;
     },
     put(key, value, ttlMs = options.ttlMs) {

@@ -42,7 +42,7 @@ export function derivedSnapshotId(stored: Stored<DeploymentRecord>): string | un
   return newest === undefined ? undefined : `${id}/${joinId(specHash)}`;
 }
 
-/** Made when it is read. */
+/** Made when it is first read; of many nobody ever does. Its bytes are those of the record. */
 class UnreadSnapshot implements Stored<SpecSnapshot> {
   readonly id: string;
   readonly modRevision: number;
@@ -64,20 +64,20 @@ class UnreadSnapshot implements Stored<SpecSnapshot> {
   }
 }
 
-/** `isLarge`: made when it is read, as the record is. */
+/** `isLarge`: made each time that it is read, as the record is. */
 export function derivedSnapshot(
   stored: Stored<DeploymentRecord>,
   isLarge: boolean,
 ): Stored<SpecSnapshot> | undefined {
   const id = derivedSnapshotId(stored);
   if (id === undefined) return undefined;
-  if (stored instanceof UnreadDeployment) return new UnreadSnapshot(id, stored);
+  if (!isLarge || stored instanceof UnreadDeployment) return new UnreadSnapshot(id, stored);
   const { modRevision, createRevision } = stored;
-  // The bytes are those of the record.
-  const held = { id, modRevision, createRevision, bytes: 0 };
-  if (!isLarge) return { ...held, record: snapshotOf(stored.record) };
   return {
-    ...held,
+    id,
+    modRevision,
+    createRevision,
+    bytes: 0,
     get record() {
       return snapshotOf(stored.record);
     },

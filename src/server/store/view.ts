@@ -337,6 +337,8 @@ export class StoreView {
   }
 
   #settle(): void {
+    // What is emptied is made anew, with each commit.
+    if (this.#left.size === 0) return;
     for (const [key, left] of this.#left) if (this.stored(key) === left) this.#remove(key);
     this.#left.clear();
   }

@@ -28,12 +28,17 @@ const MAX_UNDER_WAY = 2;
 const MAX_GROUP_BYTES = 512 * 1024;
 const MAX_WAITING = 8_192;
 
+/** No revision of a record. */
+const WRITTEN = -1;
+
 /** Commits that share one transaction: none writes what another writes or stands on, so that any order of them is the same. */
 class Group {
   readonly members: Waiting[] = [];
-  readonly #guards = new Map<string, number>();
-  readonly #written = new Set<string>();
+  /** The revision at which a record has to stand, or that it is written. */
+  readonly #keys = new Map<string, number>();
   readonly #maxTxnOps: number;
+  #guards = 0;
+  #writes = 0;
   #bytes = 0;
 
   constructor(maxTxnOps: number) {
@@ -45,9 +50,14 @@ class Group {
     if (this.members.length > 0 && !this.#fits(waiting)) return false;
     const { guards = [], puts = [], deletes = [] } = waiting.commit;
     this.members.push(waiting);
-    for (const { key, modRevision } of guards) this.#guards.set(key, modRevision);
-    for (const { key } of puts) this.#written.add(key);
-    for (const key of deletes) this.#written.add(key);
+    for (const { key, modRevision } of guards) {
+      // Many stand on the same record: it is compared once.
+      if (!this.#keys.has(key)) this.#guards += 1;
+      this.#keys.set(key, modRevision);
+    }
+    for (const { key } of puts) this.#keys.set(key, WRITTEN);
+    for (const key of deletes) this.#keys.set(key, WRITTEN);
+    this.#writes += puts.length + deletes.length;
     this.#bytes += bytesOf(waiting.commit);
     return true;
   }
@@ -55,18 +65,14 @@ class Group {
   #fits({ commit, alone }: Waiting): boolean {
     if (alone || this.members[0]?.alone === true) return false;
     const { guards = [], puts = [], deletes = [] } = commit;
-    if (this.#written.size + puts.length + deletes.length > this.#maxTxnOps) return false;
-    if (this.#guards.size + guards.length > this.#maxTxnOps) return false;
+    if (this.#writes + puts.length + deletes.length > this.#maxTxnOps) return false;
+    if (this.#guards + guards.length > this.#maxTxnOps) return false;
     if (this.#bytes + bytesOf(commit) > MAX_GROUP_BYTES) return false;
-    const isTaken = (key: string): boolean => this.#written.has(key) || this.#guards.has(key);
-    return (
-      guards.every(
-        ({ key, modRevision }) =>
-          !this.#written.has(key) && (this.#guards.get(key) ?? modRevision) === modRevision,
-      ) &&
-      !puts.some(({ key }) => isTaken(key)) &&
-      !deletes.some(isTaken)
-    );
+    for (const { key, modRevision } of guards)
+      if ((this.#keys.get(key) ?? modRevision) !== modRevision) return false;
+    for (const { key } of puts) if (this.#keys.has(key)) return false;
+    for (const key of deletes) if (this.#keys.has(key)) return false;
+    return true;
   }
 }
 

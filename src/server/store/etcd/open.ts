@@ -58,7 +58,17 @@ export async function openEtcdKv(options: EtcdOptions): Promise<Kv> {
   const groupedCommit = groupCommits({
     maxTxnOps,
     timeoutMs: cluster.timeoutMs,
-    send: (commits, timeoutMs) => commitTxn(cluster, keys, commits, timeoutMs),
+    send: async (commits, timeoutMs) => {
+      const drop = sent.hold(commits);
+      let stored = false;
+      try {
+        const results = await commitTxn(cluster, keys, commits, timeoutMs);
+        stored = results.every((result) => result?.ok);
+        return results;
+      } finally {
+        if (!stored) drop();
+      }
+    },
   });
 
   const watchAlone = (prefix: string, afterRevision: number, handlers: WatchHandlers): Watch => {
@@ -71,18 +81,6 @@ export async function openEtcdKv(options: EtcdOptions): Promise<Kv> {
   /** The watch of the whole store, if it has told nothing after this revision. */
   const leaderAt = (revision: number): EtcdWatch | undefined =>
     watches.values().find((watch) => watch.reportsProgress && watch.position <= revision);
-  const commitSent = async (commit: Commit): Promise<CommitResult> => {
-    const { puts = [] } = commit;
-    sent.hold(puts);
-    let stored = false;
-    try {
-      const result = await groupedCommit(commit);
-      stored = result.ok;
-      return result;
-    } finally {
-      if (!stored) sent.drop(puts);
-    }
-  };
 
   const requireOpen = (): void => {
     if (closing.signal.aborted) throw new KvUnavailableError('the store is closed', true);
@@ -116,7 +114,7 @@ export async function openEtcdKv(options: EtcdOptions): Promise<Kv> {
       write(() => {
         checkCommit(commit);
         requireThatItFits(commit, maxTxnOps);
-        return commitSent(commit);
+        return groupedCommit(commit);
       }),
     head: () =>
       read(async () => {
