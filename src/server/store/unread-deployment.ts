@@ -6,9 +6,6 @@ const LAST_MEMBERS =
   /\},"specHash":"[0-9a-f]{64}"(?:,"imageDigest":"[^"\\]*")?(?:,"seenImages":\[[^[\]]*\])?,"version":\d+,"createdAt":"[^"\\]*","updatedAt":"[^"\\]*","newest":\{"change":"[^"\\]*","at":"[^"\\]*","by":"[^"\\]*"\}\}$/y;
 const BEFORE_HASH = '},"specHash":"';
 const HASH_LENGTH = 64;
-const FIRST_MEMBER = /^\{"v":\d+,"id":"([^"\\]*)",/;
-/** More than that member takes. */
-const FIRST_BYTES = 80;
 /** Most of the last members take less. */
 const LAST_BYTES = 768;
 /** Every reference to a credential has it, of variables and of certificates. */
@@ -26,11 +23,6 @@ export class UnreadDeployment extends UnreadRecord<DeploymentRecord> {
 
   get specHash(): string {
     return this.part(this.#hashAt, this.#hashAt + HASH_LENGTH) ?? this.record.specHash;
-  }
-
-  /** Undefined: that takes reading it. */
-  get typedId(): string | undefined {
-    return FIRST_MEMBER.exec(this.part(0, FIRST_BYTES) ?? '')?.[1];
   }
 }
 

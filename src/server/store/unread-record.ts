@@ -3,20 +3,27 @@ import type { KeptText } from './kept-texts.ts';
 import { decodeRecord } from './records.ts';
 import type { SharedStrings } from './shared-strings.ts';
 
-/** A record as its text until somebody asks for it: a start need not decode it, nor the collector look at it. */
+const FIRST_MEMBER = /^\{"v":\d+,"id":"([^"\\]*)",/;
+/** More than that member takes. */
+const FIRST_BYTES = 80;
+
+/**
+ * A record as its text until somebody asks for it: a start need not decode it, nor the collector look at it. The text lies among others outside the heap, or
+ * is that of a record that was just written, which is lent to those who are told of it.
+ */
 export class UnreadRecord<T> implements Stored<T> {
   readonly id: string;
   readonly modRevision: number;
   readonly createRevision: number;
   readonly bytes: number;
   readonly #strings: SharedStrings;
-  #piece: Buffer | undefined;
+  #piece: Buffer | string | undefined;
   readonly #from: number;
   #record: T | undefined;
 
   constructor(
     { id, modRevision, createRevision, bytes }: Omit<Required<Stored<unknown>>, 'record'>,
-    { piece, from }: KeptText,
+    text: KeptText | string,
     strings: SharedStrings,
   ) {
     this.id = id;
@@ -24,19 +31,42 @@ export class UnreadRecord<T> implements Stored<T> {
     this.createRevision = createRevision;
     this.bytes = bytes;
     this.#strings = strings;
-    this.#piece = piece;
-    this.#from = from;
+    this.#piece = typeof text === 'string' ? text : text.piece;
+    this.#from = typeof text === 'string' ? 0 : text.from;
     this.#record = undefined;
   }
 
-  /** Undefined once it was read. */
+  /** Undefined once it was read, and while it is lent. */
   get text(): string | undefined {
-    return this.part(0, this.bytes);
+    if (this.#record !== undefined) return undefined;
+    return typeof this.#piece === 'string' ? this.#piece : this.part(0, this.bytes);
   }
 
-  /** Of the text, by bytes. */
+  /** What its member `id` says; undefined: that takes reading it. */
+  get typedId(): string | undefined {
+    const begin =
+      typeof this.#piece === 'string' ? this.#piece.slice(0, FIRST_BYTES) : this.part(0, FIRST_BYTES);
+    return FIRST_MEMBER.exec(begin ?? '')?.[1];
+  }
+
+  /** Of a text among others, by bytes. */
   protected part(from: number, to: number): string | undefined {
+    if (typeof this.#piece === 'string') return undefined;
     return this.#piece?.toString('utf8', this.#from + from, this.#from + Math.min(to, this.bytes));
+  }
+
+  /** What the text says: it need not be decoded until `takeBack`. */
+  lend(record: T): void {
+    this.#record = record;
+  }
+
+  takeBack(): void {
+    if (this.#piece !== undefined) this.#record = undefined;
+  }
+
+  /** What was lent stays, and the text goes. */
+  leave(): void {
+    if (this.#record !== undefined) this.#piece = undefined;
   }
 
   get record(): T {

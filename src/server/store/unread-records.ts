@@ -20,11 +20,14 @@ const READ_LATER: ReadonlySet<string> = new Set<keyof TenantRecords>([
 /** Strings that are met in many records; those of one deployment alone are not worth remembering then. */
 const COMMON_STRINGS = 4096;
 
-/** What a first reading leaves as text until somebody asks for it. */
+/** What is left as text until somebody asks for it: what a first reading brings, and deployments that were planned when they were created. */
 export class UnreadRecords {
   readonly #large: LargeRecords;
   readonly #common = new SharedStrings(COMMON_STRINGS);
   readonly #texts = new KeptTexts();
+  readonly #lent: UnreadRecord<unknown>[] = [];
+  /** Whose status may come next, in the same commit. */
+  #newest: { readonly tenantId: string | undefined; readonly record: UnreadRecord<unknown> } | undefined;
 
   constructor(large: LargeRecords) {
     this.#large = large;
@@ -33,6 +36,37 @@ export class UnreadRecords {
   /** That are kept as text. */
   get bytes(): number {
     return this.#texts.bytes;
+  }
+
+  /**
+   * Of a record that this process wrote. A deployment that comes with its status was planned with it, and nobody looks at it soon: until `settled` it is what
+   * was written, and then its text. Undefined: somebody will.
+   */
+  written({ tenantId, kind, id }: HotKey, entry: KvEntry, bytes: number): Stored<unknown> | undefined {
+    if (entry.record === undefined || (kind !== 'deployments' && kind !== 'deployment-status'))
+      return undefined;
+    const newest = this.#newest;
+    const isWithIt = newest !== undefined && newest.tenantId === tenantId && newest.record.id === id;
+    if (kind === 'deployment-status' && !isWithIt) return undefined;
+    const { value, modRevision, createRevision } = entry;
+    const record = new UnreadRecord({ id, modRevision, createRevision, bytes }, value, this.#common);
+    record.lend(entry.record);
+    if (kind === 'deployments') {
+      newest?.record.leave();
+      this.#newest = { tenantId, record };
+      return record;
+    }
+    if (isWithIt) this.#lent.push(newest.record, record);
+    this.#newest = undefined;
+    return record;
+  }
+
+  /** Everybody was told of what was written. */
+  settled(): void {
+    this.#newest?.record.leave();
+    this.#newest = undefined;
+    for (const record of this.#lent) record.takeBack();
+    this.#lent.length = 0;
   }
 
   /** Undefined: what it says is needed at once. */

@@ -8,6 +8,7 @@ import { createMemoryKv } from './memory.ts';
 import { decodeRecord } from './records.ts';
 import { Store } from './store.ts';
 import { Transaction } from './transaction.ts';
+import type { UnreadRecord } from './unread-record.ts';
 import { StoreView, type ViewChange } from './view.ts';
 
 const TENANTS = ['t1', 't2'] as unknown as readonly TenantId[];
@@ -323,6 +324,46 @@ describe('the store', () => {
     const written = { containers: 1 };
     await store.commit(new Transaction(T1).put('quota', 'quota', written));
     expect(store.forTenant(T1).get('quota', 'quota')?.record).toBe(written);
+  });
+
+  it('keeps of a deployment that was planned when it was written the text, once it was told', async () => {
+    const { store, view } = await openStore();
+    const of = (name: string) => ({ id: `dep_${name}`, specHash: 'h', spec: { name: 'größe' } }) as never;
+    const status = { phase: 'Running' } as never;
+    const tenant = store.forTenant(T1);
+    const told = new Map<string, unknown>();
+    view.onChange(({ kind, id, after }) => told.set(`${kind}/${id}`, after?.record));
+    for (const name of ['web', 'shop']) {
+      const record = of(name);
+      const transaction = tenant.transaction().put('deployments', name, record);
+      await tenant.commit(transaction.put('deployment-status', name, status));
+      expect(told.get(`deployments/${name}`)).toBe(record);
+    }
+    expect(told.get('deployment-status/web')).toBe(status);
+    for (const kind of ['deployments', 'deployment-status'] as const)
+      for (const stored of tenant.list(kind)) expect((stored as UnreadRecord<unknown>).text).toBeDefined();
+    expect(tenant.collection('deployments').find('dep_shop')?.id).toBe('shop');
+    const stored = tenant.get('deployments', 'web') as UnreadRecord<unknown> | undefined;
+    expect(stored?.text).toContain('größe');
+    expect(stored?.record).toEqual(of('web'));
+    expect(stored?.record).toBe(stored?.record);
+    expect(stored?.text).toBeUndefined();
+  });
+
+  it('keeps a deployment as it was written where somebody is to plan it', async () => {
+    const { store } = await openStore();
+    const tenant = store.forTenant(T1);
+    const record = { id: 'dep_1' } as never;
+    const status = { phase: 'Running' } as never;
+    // Neither the status of another one nor that of a later commit says that it was planned.
+    for (const name of ['a', 'b']) {
+      const transaction = tenant.transaction().put('deployments', name, record);
+      await tenant.commit(transaction.put('deployment-status', 'c', status));
+    }
+    await tenant.commit(tenant.transaction().put('deployment-status', 'b', status));
+    await tenant.commit(tenant.transaction().put('deployments', 'd', record).put('deployments', 'e', record));
+    for (const name of ['a', 'b', 'd', 'e']) expect(tenant.get('deployments', name)?.record).toBe(record);
+    for (const name of ['b', 'c']) expect(tenant.get('deployment-status', name)?.record).toBe(status);
   });
 
   it('keeps tenants apart', async () => {

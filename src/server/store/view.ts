@@ -11,7 +11,7 @@ import type { Kv, KvChangeBatch, KvEntry, Watch } from './kv.ts';
 import { LargeRecords } from './large-records.ts';
 import { CODEC, decodeRecord, type GlobalRecords, type TenantRecords } from './records.ts';
 import type { SharedStrings } from './shared-strings.ts';
-import { UnreadDeployment } from './unread-deployment.ts';
+import { UnreadRecord } from './unread-record.ts';
 import { UnreadRecords } from './unread-records.ts';
 
 type HotRecords = GlobalRecords & TenantRecords;
@@ -48,7 +48,7 @@ const OF_TENANTS: ReadonlySet<string> = new Set<keyof GlobalRecords>(['tokens', 
 const BY_TYPED_ID: ReadonlySet<string> = new Set<keyof TenantRecords>(['deployments']);
 
 function typedId(stored: Stored<unknown>): string | undefined {
-  const known = stored instanceof UnreadDeployment ? stored.typedId : undefined;
+  const known = stored instanceof UnreadRecord ? stored.typedId : undefined;
   if (known !== undefined) return known;
   const { record } = stored;
   const id = isRecord(record) ? record['id'] : undefined;
@@ -337,6 +337,7 @@ export class StoreView {
   }
 
   #settle(): void {
+    this.#unread.settled();
     // What is emptied is made anew, with each commit.
     if (this.#left.size === 0) return;
     for (const [key, left] of this.#left) if (this.stored(key) === left) this.#remove(key);
@@ -352,6 +353,8 @@ export class StoreView {
       const unread =
         strings !== undefined && CODEC.isCurrent(value) ? this.#unread.entry(key, entry, bytes) : undefined;
       if (unread !== undefined) return unread;
+      const written = this.#unread.written(key, entry, bytes);
+      if (written !== undefined) return written;
       const record: unknown = entry.record ?? decodeRecord(entry.key, value);
       if (entry.record === undefined) strings?.within(record);
       return { id, record, modRevision, createRevision, bytes };
