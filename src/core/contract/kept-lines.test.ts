@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { utf8Length } from '../model/text-bytes.ts';
 import { KeptLines } from './kept-lines.ts';
 
 const LINES = 20;
@@ -27,10 +28,10 @@ describe('kept lines', () => {
       const held = kept.tail(LINES, 0);
       expect(held).toEqual(all.slice(-held.length).map((one) => one.line));
       const next = all.at(-1 - held.length)?.line;
-      const bytes = held.reduce((sum, one) => sum + Buffer.byteLength(one), 0);
+      const bytes = held.reduce((sum, one) => sum + utf8Length(one), 0);
       // What does not fit at the end of the memory begins at its start.
       if (next !== undefined && held.length < LINES)
-        expect(bytes + Buffer.byteLength(next) + 75).toBeGreaterThan(BYTES);
+        expect(bytes + utf8Length(next) + 75).toBeGreaterThan(BYTES);
       expect(kept.tail(3, 2)).toEqual(
         all
           .slice(-held.length)

@@ -11,8 +11,10 @@ export interface KeptLinesBounds {
  * second, they would be what a busy program's collector copies most.
  */
 export class KeptLines {
+  readonly #encoder = new TextEncoder();
+  readonly #decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   readonly #most: number;
-  readonly #bytes: Buffer;
+  readonly #bytes: Uint8Array;
   readonly #places: Uint32Array;
   /** Lines are numbered; what is kept is from `#first` to before `#next`. */
   #first = 0;
@@ -22,32 +24,32 @@ export class KeptLines {
   constructor({ lines, bytes }: KeptLinesBounds) {
     this.#most = lines;
     // Untouched memory takes none of the machine's.
-    this.#bytes = Buffer.allocUnsafeSlow(bytes);
+    this.#bytes = new Uint8Array(bytes);
     this.#places = new Uint32Array(lines * FIELDS);
   }
 
   /** A line that does not fit by itself leaves nothing behind, as many short ones would. */
   add(level: number, line: string): void {
-    const bytes = Buffer.byteLength(line);
-    // An empty one has a place too, or it would have that of the next.
-    const room = Math.max(1, bytes);
-    if (room > this.#bytes.length) {
-      this.#first = this.#next;
-      return;
-    }
     if (this.#next - this.#first === this.#most) this.#first += 1;
-    if (this.#end + room > this.#bytes.length) {
-      this.#forgetWithin(this.#end, this.#bytes.length);
+    if (!this.#write(level, line) && !this.#write(level, line)) this.#first = this.#next;
+  }
+
+  /** False: not all of it fitted in before the end of the memory, where nothing is kept then. */
+  #write(level: number, line: string): boolean {
+    const from = this.#end;
+    const { read, written } = this.#encoder.encodeInto(line, this.#bytes.subarray(from));
+    // An empty one has a place too, or it would have that of the next.
+    const to = from + Math.max(1, written);
+    if (read < line.length || to > this.#bytes.length) {
+      this.#forgetWithin(from, this.#bytes.length);
       this.#end = 0;
+      return false;
     }
-    this.#forgetWithin(this.#end, this.#end + room);
-    const at = (this.#next % this.#most) * FIELDS;
-    this.#bytes.write(line, this.#end, bytes, 'utf8');
-    this.#places[at] = level;
-    this.#places[at + 1] = this.#end;
-    this.#places[at + 2] = this.#end + bytes;
-    this.#end += room;
+    this.#forgetWithin(from, to);
+    this.#places.set([level, from, from + written], (this.#next % this.#most) * FIELDS);
+    this.#end = to;
     this.#next += 1;
+    return true;
   }
 
   /** The oldest are the next ones in the memory. */
@@ -65,7 +67,7 @@ export class KeptLines {
     for (let number = this.#next - 1; number >= this.#first && lines.length < most; number -= 1) {
       const at = (number % this.#most) * FIELDS;
       if ((this.#places[at] ?? 0) >= least)
-        lines.push(this.#bytes.toString('utf8', this.#places[at + 1], this.#places[at + 2]));
+        lines.push(this.#decoder.decode(this.#bytes.subarray(this.#places[at + 1], this.#places[at + 2])));
     }
     return lines.reverse();
   }

@@ -1,13 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { checkCommit } from '../commit-check.ts';
-import {
-  type Commit,
-  type CommitResult,
-  type Kv,
-  KvUnavailableError,
-  type Watch,
-  type WatchHandlers,
-} from '../kv.ts';
+import { type Kv, KvUnavailableError, type Watch, type WatchHandlers } from '../kv.ts';
 import { EtcdCluster } from './cluster.ts';
 import { commitTxn, DEFAULT_MAX_TXN_OPS, requireThatItFits } from './commit.ts';
 import { readStatus } from './diagnosis.ts';
