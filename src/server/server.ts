@@ -22,6 +22,7 @@ import { VERSION } from './version.ts';
 
 /** What is still being answered has this long when the process stops. */
 const LAST_REQUESTS_MS = 5000;
+const LAST_REQUESTS_CHECK_MS = 50;
 /** The first moments belong to who waited for this process: requests, agents, controllers. */
 const VERIFY_AFTER_MS = 2000;
 
@@ -148,13 +149,15 @@ export async function startServer({
       await leases?.end();
       await admission.eraser.stop();
       const served = Promise.all([app.close(), tlsThreads?.end()]);
-      // Node looks for silent connections no more once it stops: they would hold the end up.
+      // Node looks for silent connections no more once it stops: they would hold the end up, as would those whose last answer is taken after that.
+      const idle = setInterval(() => app.server.closeIdleConnections(), LAST_REQUESTS_CHECK_MS);
       const cut = setTimeout(() => app.server.closeAllConnections(), LAST_REQUESTS_MS);
       // Before the last requests have ended: others decide for its tenants at once.
       await controllers.stop();
       await cluster.leave();
       await served;
       clearTimeout(cut);
+      clearInterval(idle);
       await tlsThreads?.close();
       await base.history.close();
       base.clusters.close();

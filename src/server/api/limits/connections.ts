@@ -53,6 +53,7 @@ export class Connections {
   readonly #beyond = new Map<Socket, Open>();
   readonly #always: (path: string) => boolean;
   #closeIdle: () => void = () => undefined;
+  #isClosing = false;
   #sweptMs = 0;
   #warned = false;
   refused = 0;
@@ -69,6 +70,11 @@ export class Connections {
   }
 
   follow(server: Server): void {
+    const closeIdle = server.closeIdleConnections.bind(server);
+    // Node takes a connection for idle once its answer is written, though the client may have most of it to come: a stop would cut that off.
+    server.closeIdleConnections = () => {
+      if (!this.#isClosing || !this.#areAnswersAwaited()) closeIdle();
+    };
     this.#closeIdle = () => server.closeIdleConnections();
     server.on('connection', (socket: Socket) => this.#accept(socket));
     // Requests name the socket inside of TLS, the limit was checked before.
@@ -111,8 +117,16 @@ export class Connections {
     return this.#beyond.size > 0 && this.#beyond.has(socket);
   }
 
+  /** The server stops: what is answered now is the last of its connection. */
   close(): void {
+    this.#isClosing = true;
     this.descriptors.close();
+  }
+
+  #areAnswersAwaited(): boolean {
+    for (const { socket, secure = socket, known } of this.#open.values())
+      if (known !== true && secure.writableLength > 0) return true;
+    return false;
   }
 
   #accept(socket: Socket): void {

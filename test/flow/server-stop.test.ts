@@ -1,0 +1,56 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+import { setTimeout as delay } from 'node:timers/promises';
+import pino from 'pino';
+import { expect, it } from 'vitest';
+import { Connections } from '../../src/server/api/limits/connections.ts';
+import { startControlPlane } from '../support/harness/server-under-test.ts';
+
+/** Half of what a stop gives to the last requests, at most. */
+const SOON_MS = 2_500;
+
+it('stops as soon as its last request is answered, though the client would go on with the connection', async () => {
+  const server = await startControlPlane();
+  const { hostname, port } = new URL(server.url);
+  const socket = connect(Number(port), hostname);
+  await once(socket, 'connect');
+  const body = JSON.stringify({ slug: 'last', name: 'Last' });
+  const head = [
+    'POST /api/v1/tenants HTTP/1.1',
+    `Host: ${hostname}`,
+    `Authorization: Bearer ${server.adminToken}`,
+    'Content-Type: application/json',
+    `Content-Length: ${body.length}`,
+  ].join('\r\n');
+  socket.write(`${head}\r\n\r\n${body.slice(0, 5)}`);
+  await delay(200);
+  const stopped = server.close();
+  await delay(200);
+  const answered = once(socket, 'data');
+  socket.write(body.slice(5));
+  expect(String((await answered)[0])).toMatch(/^HTTP\/1\.1 201 /);
+  const begun = performance.now();
+  await stopped;
+  expect(performance.now() - begun).toBeLessThan(SOON_MS);
+  socket.destroy();
+});
+
+it('gives a client that reads slowly all of its last answer', async () => {
+  const limits = { perAddress: 2, isExempt: () => false, reserved: 8 };
+  const connections = new Connections(limits, pino({ level: 'silent' }));
+  const answer = Buffer.alloc(32 * 1024 * 1024);
+  const server = createServer((_request, response) => response.end(answer));
+  connections.follow(server);
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  socket.write('GET / HTTP/1.1\r\nHost: here\r\n\r\n');
+  await once(socket, 'readable');
+  connections.close();
+  const closed = new Promise((resolve) => server.close(resolve));
+  const ending = setInterval(() => server.closeIdleConnections(), 20);
+  expect((await buffer(socket)).length).toBeGreaterThan(answer.length);
+  await closed;
+  clearInterval(ending);
+});
