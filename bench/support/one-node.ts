@@ -1,5 +1,6 @@
 import { totalmem } from 'node:os';
 import { DockerEngine } from '../../src/agent/engine/docker-engine.ts';
+import { keepEgress } from '../../test/support/egress-traces.ts';
 import { startAgent } from '../../test/support/harness/agent-process.ts';
 import { startEngine } from '../../test/support/harness/engine.ts';
 import { pushImage, startRegistry } from '../../test/support/harness/registry.ts';
@@ -41,6 +42,7 @@ export function percentile(times: readonly number[], share: number): number {
 }
 
 export async function startOneNode(options: ServerOptions = {}): Promise<OneNode> {
+  const clearEgress = keepEgress();
   const daemon = await startEngine({ largeNetworks: true });
   const registry = await startRegistry({ address: daemon.namespace?.hostAddress ?? '127.0.0.1' });
   const { reference: image } = await pushImage(registry, 'bench/box:1');
@@ -100,6 +102,7 @@ export async function startOneNode(options: ServerOptions = {}): Promise<OneNode
       await server.stop();
       await daemon.stop();
       await registry.stop();
+      clearEgress();
     },
   };
 }
