@@ -37,20 +37,26 @@ it('stops as soon as its last request is answered, though the client would go on
   socket.destroy();
 });
 
-it('gives a client that reads slowly all of its last answer', async () => {
-  const limits = { perAddress: 2, isExempt: () => false, reserved: 8 };
-  const connections = new Connections(limits, pino({ level: 'silent' }));
-  const answer = Buffer.alloc(32 * 1024 * 1024);
-  const server = createServer((_request, response) => response.end(answer));
-  connections.follow(server);
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
-  socket.write('GET / HTTP/1.1\r\nHost: here\r\n\r\n');
-  await once(socket, 'readable');
-  connections.close();
-  const closed = new Promise((resolve) => server.close(resolve));
-  const ending = setInterval(() => server.closeIdleConnections(), 20);
-  expect((await buffer(socket)).length).toBeGreaterThan(answer.length);
-  await closed;
-  clearInterval(ending);
-});
+it.each(['a client', 'another control plane'])(
+  'gives %s that reads slowly all of its last answer',
+  async (who) => {
+    const limits = { perAddress: 2, isExempt: () => false, reserved: 8 };
+    const connections = new Connections(limits, pino({ level: 'silent' }));
+    const answer = Buffer.alloc(32 * 1024 * 1024);
+    const server = createServer((_request, response) => response.end(answer));
+    connections.follow(server);
+    server.on('connection', (accepted) => {
+      if (who !== 'a client') connections.know(accepted);
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+    socket.write('GET / HTTP/1.1\r\nHost: here\r\n\r\n');
+    await once(socket, 'readable');
+    connections.close();
+    const closed = new Promise((resolve) => server.close(resolve));
+    const ending = setInterval(() => server.closeIdleConnections(), 20);
+    expect((await buffer(socket)).length).toBeGreaterThan(answer.length);
+    await closed;
+    clearInterval(ending);
+  },
+);

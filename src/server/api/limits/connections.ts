@@ -27,6 +27,8 @@ interface Open {
   beyond?: 'address' | 'process';
   /** An agent's session, or another control plane that proved itself: neither is counted for its address. */
   known?: boolean;
+  /** It carries no answers any more. */
+  isUpgraded?: boolean;
 }
 
 /** Idle connections are looked for this often at most. */
@@ -86,7 +88,11 @@ export class Connections {
       this.#beyond.set(socket, open);
       socket.once('close', () => this.#beyond.delete(socket));
     });
-    server.prependListener('upgrade', ({ socket }) => this.know(socket));
+    server.prependListener('upgrade', ({ socket }) => {
+      this.know(socket);
+      const open = this.#open.get(keyOf(socket));
+      if (open !== undefined) open.isUpgraded = true;
+    });
   }
 
   /** It has shown who it is. A refused upgrade closes its connection. */
@@ -124,8 +130,8 @@ export class Connections {
   }
 
   #areAnswersAwaited(): boolean {
-    for (const { socket, secure = socket, known } of this.#open.values())
-      if (known !== true && secure.writableLength > 0) return true;
+    for (const { socket, secure = socket, isUpgraded } of this.#open.values())
+      if (isUpgraded !== true && secure.writableLength > 0) return true;
     return false;
   }
 

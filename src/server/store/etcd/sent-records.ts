@@ -47,6 +47,12 @@ export class SentRecords {
     return undefined;
   }
 
+  /** The watch was lost: what it did not bring it will not. */
+  clear(): void {
+    this.#held = [];
+    this.#size = 0;
+  }
+
   #drop(held: Held): void {
     if (!this.#held.includes(held)) return;
     this.#held = this.#held.filter((one) => one !== held);

@@ -132,6 +132,7 @@ export class EtcdWatch implements Watch {
 
   #lose(reason: string, isOtherStore = false): void {
     if (!this.#open) return;
+    if (this.reportsProgress) this.#context.sent.clear();
     // A watch of its own would take the revisions of another store for those of this one.
     this.#end(isOtherStore ? reason : undefined);
     this.#handlers.onLost(reason);
