@@ -23,6 +23,7 @@ const LAWS = [
   'orders',
   'placement',
   'quota',
+  'rollout',
   'verdict',
 ];
 

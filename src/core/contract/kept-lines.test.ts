@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { utf8Length } from '../model/text-bytes.ts';
 import { KeptLines } from './kept-lines.ts';
@@ -5,41 +6,35 @@ import { KeptLines } from './kept-lines.ts';
 const LINES = 20;
 const BYTES = 200;
 
-/** Numbers below `most` that come in the same order in each run. */
-function draws(): (most: number) => number {
-  let state = 7;
-  return (most) => {
-    state = (state * 48_271) % 2_147_483_647;
-    return state % most;
-  };
-}
+/** Of one, two and three bytes in UTF-8; some are empty. */
+const line = fc
+  .tuple(fc.constantFrom('a', 'é', '…'), fc.oneof(fc.nat(3), fc.nat(25)))
+  .map(([sign, count]) => sign.repeat(count));
+const LONGEST = 75;
 
 describe('kept lines', () => {
   it('are the newest ones, unharmed, as many as fit', () => {
-    const kept = new KeptLines({ lines: LINES, bytes: BYTES });
-    const draw = draws();
-    const all: { readonly level: number; readonly line: string }[] = [];
-    for (let count = 0; count < 3_000; count += 1) {
-      // Of one, two and three bytes in UTF-8; some are empty.
-      const line = ['a', 'é', '…'][draw(3)]?.repeat(draw(count % 100 < 50 ? 4 : 25)) ?? '';
-      const level = draw(4);
-      all.push({ level, line });
-      kept.add(level, line);
-      const held = kept.tail(LINES, 0);
-      expect(held).toEqual(all.slice(-held.length).map((one) => one.line));
-      const next = all.at(-1 - held.length)?.line;
-      const bytes = held.reduce((sum, one) => sum + utf8Length(one), 0);
-      // What does not fit at the end of the memory begins at its start.
-      if (next !== undefined && held.length < LINES)
-        expect(bytes + utf8Length(next) + 75).toBeGreaterThan(BYTES);
-      expect(kept.tail(3, 2)).toEqual(
-        all
-          .slice(-held.length)
-          .filter((one) => one.level >= 2)
-          .slice(-3)
-          .map((one) => one.line),
-      );
-    }
+    const sequence = fc.array(fc.record({ level: fc.nat(3), line }), { minLength: 50, maxLength: 200 });
+    fc.assert(
+      fc.property(sequence, (all) => {
+        const kept = new KeptLines({ lines: LINES, bytes: BYTES });
+        for (const [at, { level, line: text }] of all.entries()) {
+          kept.add(level, text);
+          const told = all.slice(0, at + 1);
+          const held = kept.tail(LINES, 0);
+          expect(held).toEqual(told.slice(told.length - held.length).map((one) => one.line));
+          const next = told[told.length - held.length - 1]?.line;
+          const bytes = held.reduce((sum, one) => sum + utf8Length(one), 0);
+          // What does not fit at the end of the memory begins at its start.
+          if (next !== undefined && held.length < LINES)
+            expect(
+              bytes + utf8Length(next) + held.filter((one) => one === '').length + LONGEST,
+            ).toBeGreaterThanOrEqual(BYTES);
+          const severe = told.slice(told.length - held.length).filter((one) => one.level >= 2);
+          expect(kept.tail(3, 2)).toEqual(severe.slice(-3).map((one) => one.line));
+        }
+      }),
+    );
   });
 
   it('are none after one that does not fit by itself, and then those that come', () => {

@@ -130,9 +130,11 @@ export function putUnversioned(
   keepRows(transaction, previous, record.specHash);
 }
 
-/** Instances run the spec until they are stopped, and its history stays. */
+/** With what only it has. Instances run the spec until they are stopped, and its history stays. */
 export function removeDeployment(transaction: Transaction, previous: DeploymentRecord): void {
-  transaction.delete('deployments', idOf('deployments', previous.spec.name));
+  const { name } = previous.spec;
+  for (const kind of ['deployments', 'deployment-status', 'canaries'] as const)
+    transaction.delete(kind, idOf(kind, name));
   keepRows(transaction, previous, undefined);
 }
 

@@ -43,22 +43,17 @@ export class UnreadRecords {
    * was written, and then its text. Undefined: somebody will.
    */
   written({ tenantId, kind, id }: HotKey, entry: KvEntry, bytes: number): Stored<unknown> | undefined {
-    if (entry.record === undefined || (kind !== 'deployments' && kind !== 'deployment-status'))
-      return undefined;
+    const { value, record, modRevision, createRevision } = entry;
     const newest = this.#newest;
-    const isWithIt = newest !== undefined && newest.tenantId === tenantId && newest.record.id === id;
-    if (kind === 'deployment-status' && !isWithIt) return undefined;
-    const { value, modRevision, createRevision } = entry;
-    const record = new UnreadRecord({ id, modRevision, createRevision, bytes }, value, this.#common);
-    record.lend(entry.record);
-    if (kind === 'deployments') {
-      newest?.record.leave();
-      this.#newest = { tenantId, record };
-      return record;
-    }
-    if (isWithIt) this.#lent.push(newest.record, record);
-    this.#newest = undefined;
-    return record;
+    const isOfNewest =
+      kind === 'deployment-status' && newest?.tenantId === tenantId && newest?.record.id === id;
+    if (record === undefined || !(kind === 'deployments' || isOfNewest)) return undefined;
+    const unread = new UnreadRecord({ id, modRevision, createRevision, bytes }, value, this.#common);
+    unread.lend(record);
+    if (isOfNewest) this.#lent.push(newest.record, unread);
+    else newest?.record.leave();
+    this.#newest = isOfNewest ? undefined : { tenantId, record: unread };
+    return unread;
   }
 
   /** Everybody was told of what was written. */

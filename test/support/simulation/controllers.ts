@@ -30,15 +30,6 @@ import type { Timers } from '../../../src/server/reconcile/timers.ts';
 export const TENANT = '11111111-1111-4111-8111-111111111111' as TenantId;
 /** The origin of versions that a simulated request writes. */
 export const AS_ADMITTED = { change: 'updated', at: '', by: 'sim' } as const;
-
-/** What a deletion stores besides what it says of itself. */
-export function removeAsAdmitted(transaction: Transaction, record: DeploymentRecord): Transaction {
-  const { name } = record.spec;
-  removeDeployment(transaction, record);
-  return transaction
-    .delete('deployment-status', idOf('deployment-status', name))
-    .delete('canaries', idOf('canaries', name));
-}
 const EPOCH_MS = Date.UTC(2026, 0, 1);
 
 export class FakeTime implements Clock, Timers {
@@ -334,7 +325,7 @@ export class Simulation {
 
   async remove(name: string): Promise<void> {
     const stored = this.tenant.get('deployments', idOf('deployments', name));
-    if (stored !== undefined) await this.write((transaction) => removeAsAdmitted(transaction, stored.record));
+    if (stored !== undefined) await this.write((transaction) => removeDeployment(transaction, stored.record));
     await this.settle();
   }
 

@@ -4,10 +4,10 @@ import type { DeploymentRecord } from '../../../src/core/model/deployment.ts';
 import type { InstanceRecord } from '../../../src/core/model/instance.ts';
 import { type JobName, jobOwner, ownerOf } from '../../../src/core/model/owner.ts';
 import type { NodeLiveness, NodeRecord } from '../../../src/core/model/node.ts';
-import type { RolloutRecord } from '../../../src/core/model/rollout.ts';
+import type { RolloutRecord, StoredStatus } from '../../../src/core/model/rollout.ts';
 import { standsStill, type VolumeRecord } from '../../../src/core/model/volume.ts';
 import { LIVENESS_TIMINGS } from '../../../src/core/plan/liveness/node-liveness.ts';
-import { parseHotKey } from '../../../src/server/store/keys.ts';
+import { parseHotKey, tenantKey } from '../../../src/server/store/keys.ts';
 import { idOf, prefixOf } from '../../../src/server/store/record-ids.ts';
 import type { Commit } from '../../../src/server/store/kv.ts';
 import { decodeRecord } from '../../../src/server/store/records.ts';
@@ -84,6 +84,25 @@ export class SimulationLaws {
       this.#judgeStops(deployment, new Set(stopped), seen, added);
     }
     for (const { after, before } of written) if (before === undefined) this.#judgePlace(after, seen);
+    this.#judgeRollouts(commit, seen);
+  }
+
+  /** A first rollout, which is part of the status, becomes a row when the status loses it, and comes no less far. */
+  #judgeRollouts({ puts = [] }: Commit, seen: TenantStore): void {
+    for (const { key, value } of puts) {
+      const { kind, id } = parseHotKey(key) ?? {};
+      if (kind !== 'deployment-status' || id === undefined) continue;
+      const before = seen.get('deployment-status', id)?.record.rollout;
+      if (before === undefined || decodeRecord<StoredStatus>(key, value).rollout !== undefined) continue;
+      const row = puts.find((put) => put.key === tenantKey(seen.tenantId, 'rollouts', id));
+      const after = row && decodeRecord<RolloutRecord>(row.key, row.value);
+      const isKept = after?.deploymentId !== before.deploymentId || after.generation >= before.generation;
+      this.#hold(
+        'rollout',
+        after !== undefined && isKept,
+        () => `that of ${id} is neither in its status nor a row`,
+      );
+    }
   }
 
   /** `added`: by the same commit, which has plans of others in it that were decided before. */

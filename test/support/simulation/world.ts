@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { Clock } from '../../../src/server/clock.ts';
-import { AS_ADMITTED, FakeTime, hashSpec, removeAsAdmitted, TENANT } from './controllers.ts';
+import { AS_ADMITTED, FakeTime, hashSpec, TENANT } from './controllers.ts';
 import type { Assignment, Verdict } from '../../../src/core/protocol/agent-protocol.ts';
 import type { DeploymentRecord, DeploymentSpec } from '../../../src/core/model/deployment.ts';
 import { newId, type NodeName } from '../../../src/core/model/ids.ts';
 import type { NodeRecord } from '../../../src/core/model/node.ts';
 import type { Ids } from '../../../src/server/ids.ts';
-import { putVersion } from '../../../src/server/store/deployment-rows.ts';
+import { putVersion, removeDeployment } from '../../../src/server/store/deployment-rows.ts';
 import { idOf } from '../../../src/server/store/record-ids.ts';
 import type { Commit, CommitResult, Kv } from '../../../src/server/store/kv.ts';
 import { createMemoryKv } from '../../../src/server/store/memory.ts';
@@ -210,7 +210,7 @@ export class World {
 
   async remove(name: string): Promise<void> {
     const stored = this.truth.get('deployments', idOf('deployments', name));
-    if (stored !== undefined) await this.write((transaction) => removeAsAdmitted(transaction, stored.record));
+    if (stored !== undefined) await this.write((transaction) => removeDeployment(transaction, stored.record));
   }
 
   async alterNode(name: string, altered: Partial<NodeRecord>): Promise<void> {

@@ -12,15 +12,19 @@ describe('first plan', () => {
     expect(sim.problems).toEqual([]);
   });
 
-  /** Commits that write a plan wait until they are let go; the answer lets them go. */
-  function heldPlans(): () => void {
+  /** Commits that write a plan wait until they are let go. */
+  function heldPlans() {
     const commit = sim.kv.commit.bind(sim.kv);
     const { promise, resolve } = Promise.withResolvers<void>();
+    const held = { count: 0, letGo: resolve };
     sim.kv.commit = async (asked) => {
-      if (asked.puts?.some(({ key }) => key.includes('/rollouts/'))) await promise;
+      if (asked.puts?.some(({ key }) => key.includes('/deployment-status/'))) {
+        held.count += 1;
+        await promise;
+      }
       return commit(asked);
     };
-    return resolve;
+    return held;
   }
 
   it('is stored with the deployment, by one commit, and not made again', async () => {
@@ -112,12 +116,13 @@ describe('first plan', () => {
   it.each(['create', 'apply'] as const)(
     'sees a node that comes while it is being stored: %s',
     async (how) => {
-      const letGo = heldPlans();
+      const held = heldPlans();
       const made = sim[how]({ name: 'web', placement: { constraints: { disk: 'ssd' } } });
       await sim.settle();
       await sim.enrol('n4', { labels: { disk: 'ssd' } });
       await sim.advance(1000);
-      letGo();
+      expect(held.count).toBe(1);
+      held.letGo();
       await made;
       await sim.advance(1000);
       expect(sim.wanted('web').map(({ nodeId }) => nodeId)).toEqual(['n4']);

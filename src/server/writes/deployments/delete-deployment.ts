@@ -62,9 +62,7 @@ export async function deleteDeployment(
     const transaction = caller.tenant
       .transaction()
       .expect('deployments', idOf('deployments', name), stored)
-      .delete('deployment-status', idOf('deployment-status', name))
       .delete('scaling-policies', idOf('scaling-policies', name))
-      .delete('canaries', idOf('canaries', name))
       .put('last-versions', idOf('last-versions', name), { version });
     if (caller.tenant.get('deployment-ids', record.id) !== undefined)
       transaction.delete('deployment-ids', record.id);
