@@ -7,14 +7,15 @@ import { Caddy } from '../src/agent/ingress/caddy.ts';
 import { type CaddyPlace, caddyConfig } from '../src/agent/ingress/caddy-config.ts';
 import { selfSigned } from '../test/support/harness/certificates.ts';
 import { ensurePackages } from '../test/support/harness/packages.ts';
+import { inTurns, median } from './support/turns.ts';
 
 /**
  * Requests and connections through Caddy as the agent configures it, against Caddy with a configuration of a few lines, both with the same
  * certificate and the same instance behind them, in turns within one run.
  *   node bench/ingress.ts [seconds per measurement] [rounds]
  */
-const SECONDS = Number(process.argv[2] ?? 4);
-const ROUNDS = Number(process.argv[3] ?? 5);
+const SECONDS = Number(process.argv[2] ?? 2);
+const ROUNDS = Number(process.argv[3] ?? 13);
 const CONNECTIONS = 16;
 const HOST = 'shop.example.com';
 const INSTANCE = 18_190;
@@ -123,10 +124,6 @@ async function perSecond(port: number, kept: boolean): Promise<number> {
   return done / SECONDS;
 }
 
-function median(all: readonly number[]): number {
-  return all.toSorted((a, b) => a - b)[Math.floor(all.length / 2)] ?? 0;
-}
-
 async function answers(port: number): Promise<void> {
   const agent = new Agent();
   for (let tries = 0; ; tries += 1) {
@@ -148,11 +145,10 @@ try {
     ['connection set-up', false],
     ['requests', true],
   ] as const) {
-    const [ours, theirs]: [number[], number[]] = [[], []];
-    for (let round = 0; round < ROUNDS; round += 1) {
-      theirs.push(await perSecond(BARE, kept));
-      ours.push(await perSecond(port, kept));
-    }
+    const [theirs = [], ours = []] = await inTurns(
+      ROUNDS,
+      [BARE, port].map((at) => () => perSecond(at, kept)),
+    );
     const ratio = median(ours.map((one, at) => one / (theirs[at] ?? one)));
     process.stdout.write(
       `${what.padEnd(18)} ingress ${Math.round(median(ours))}/s  bare Caddy ${Math.round(median(theirs))}/s  ${ratio.toFixed(2)} of the bare one\n`,

@@ -468,7 +468,7 @@ export const BENCHES: readonly Bench[] = [
   },
   {
     name: 'ingress',
-    args: ['4', '7'],
+    args: ['2', '14'],
     quickArgs: ['1', '1'],
     minutes: 4,
     bars: [

@@ -128,11 +128,11 @@ async function measured({
 }
 
 /** So many rounds of all sides, every second one backwards: whoever is first is so half of the times. */
-export async function inTurns(
+export async function inTurns<T = Turn>(
   rounds: number,
-  sides: readonly (() => Promise<Turn>)[],
-): Promise<readonly (readonly Turn[])[]> {
-  const turns = sides.map((): Turn[] => []);
+  sides: readonly (() => Promise<T>)[],
+): Promise<readonly (readonly T[])[]> {
+  const turns = sides.map((): T[] => []);
   for (let round = 0; round < rounds; round += 1) {
     const order = [...sides.entries()];
     for (const [at, side] of round % 2 === 0 ? order : order.toReversed()) turns[at]?.push(await side());
