@@ -70,6 +70,26 @@ describe('the brake', () => {
     expect(heap.collections).toBe(3);
   });
 
+  it('counts what is held as text as read, and has it read before that is much', () => {
+    const heap = new TestHeap();
+    const brake = new MemoryBrake(heap, 0.8);
+    const texts = { textBytes: 0, readTexts: () => void (read += 1) };
+    let read = 0;
+    brake.follow(texts);
+    heap.collected(300);
+    texts.textBytes = 14;
+    brake.added(0);
+    expect([brake.share, read]).toEqual([0.398, 0]);
+    texts.textBytes = 15;
+    brake.added(0);
+    expect([brake.share, read]).toEqual([0.405, 1]);
+    heap.collected(700);
+    texts.textBytes = 1;
+    expect([brake.pressure(), read]).toEqual(['tight', 1]);
+    texts.textBytes = 15;
+    expect([brake.pressure(), read]).toEqual(['full', 2]);
+  });
+
   it.each([
     [[]],
     [['--max-semi-space-size=16']],

@@ -13,17 +13,28 @@ export interface Heap {
   collect(): void;
 }
 
+/** Records that are held as their text, and take more of the heap once somebody reads them. */
+export interface HeldTexts {
+  readonly textBytes: number;
+  /** All of them are read, by and by. */
+  readTexts(): void;
+}
+
 /** Below the share at which no tenant may add: where it gets tight, and how far it has to fall for each to end. */
 const TIGHT_BELOW = 0.1;
 const ENDS_BELOW = 0.05;
 /** What a record takes in the heap, in bytes of its text: twice for deployments, and parsed. */
 const HEAP_PER_BYTE = 8;
+/** Of the limit, what texts may come to once they are read: beyond it they are, so that it is known. Under pressure it is nearly nothing. */
+const READ_ABOVE = 0.1;
+const READ_UNDER_PRESSURE = 0.01;
 /** Without a collection it is unknown what deletions freed; one of a large heap takes a second, though. */
 const COLLECT_EVERY_MS = 10_000;
 
 /**
  * Whether there is memory for more. What lives in the heap is known after each collection; until the next one what was written since is
- * added by estimate. What the heap uses now, garbage included, is never less than what lives in it.
+ * added by estimate. What the heap uses now, garbage included, is never less than what lives in it. What is held as text takes more once it is
+ * read, which a list or a restart does with all of it: it is counted as read.
  */
 export class MemoryBrake {
   readonly #heap: Heap;
@@ -33,6 +44,7 @@ export class MemoryBrake {
   #addedBytes = 0;
   #pressure: Pressure = 'none';
   #collectedAtMs = Number.NEGATIVE_INFINITY;
+  #texts: HeldTexts | undefined;
 
   constructor(heap: Heap, share: number, nowMs: () => number = () => performance.now()) {
     this.#heap = heap;
@@ -44,9 +56,24 @@ export class MemoryBrake {
     });
   }
 
+  /** What these may come to is counted as if it were there. */
+  follow(texts: HeldTexts): void {
+    this.#texts = texts;
+  }
+
   /** Bytes of text that are now held in memory. */
   added(bytes: number): void {
     this.#addedBytes += Math.max(0, bytes);
+    this.#read(READ_ABOVE);
+  }
+
+  #read(above: number): void {
+    if (this.#unreadBytes() > above * this.#heap.limitBytes()) this.#texts?.readTexts();
+  }
+
+  /** The texts themselves are in use. */
+  #unreadBytes(): number {
+    return (this.#texts?.textBytes ?? 0) * (HEAP_PER_BYTE - 1);
   }
 
   get limitBytes(): number {
@@ -55,11 +82,13 @@ export class MemoryBrake {
 
   /** An upper bound of what lives in the heap, as a share of its limit. */
   get share(): number {
-    return Math.min(this.#heap.usedBytes() / this.#heap.limitBytes(), this.#estimate());
+    const used = this.#heap.usedBytes() + this.#unreadBytes();
+    return Math.min(used / this.#heap.limitBytes(), this.#estimate());
   }
 
   #estimate(): number {
-    return (this.#live + this.#addedBytes * HEAP_PER_BYTE) / this.#heap.limitBytes();
+    const added = this.#addedBytes * HEAP_PER_BYTE + this.#unreadBytes();
+    return (this.#live + added) / this.#heap.limitBytes();
   }
 
   pressure(): Pressure {
@@ -71,7 +100,10 @@ export class MemoryBrake {
     if (share >= this.#fullAt - (was === 'full' ? ENDS_BELOW : 0)) this.#pressure = 'full';
     else if (share >= tightAt - (was === 'none' ? 0 : ENDS_BELOW)) this.#pressure = 'tight';
     else this.#pressure = 'none';
-    if (this.#pressure !== 'none') this.#measure();
+    if (this.#pressure !== 'none') {
+      this.#read(READ_UNDER_PRESSURE);
+      this.#measure();
+    }
     return this.#pressure;
   }
 

@@ -38,6 +38,7 @@ export async function composeStore(
     onProblem: (problem) => log.warn({ problem }, 'store view'),
     onPage: (...read) => requireHeap(kv, brake, ...read),
   });
+  brake.follow(view);
   const store = new Store(kv, view, () => format.active >= DERIVED_ROWS_FORMAT);
   return { kv, live, verifyRest, format, heap, brake, view, store };
 }

@@ -42,6 +42,11 @@ export class UnreadRecord<T> implements Stored<T> {
     return typeof this.#piece === 'string' ? this.#piece : this.part(0, this.bytes);
   }
 
+  /** That of a record that was just written. */
+  get isLeft(): boolean {
+    return this.#record === undefined && typeof this.#piece === 'string';
+  }
+
   /** What its member `id` says; undefined: that takes reading it. */
   get typedId(): string | undefined {
     const begin =
@@ -70,6 +75,11 @@ export class UnreadRecord<T> implements Stored<T> {
   }
 
   get record(): T {
+    return this.#record ?? this.read();
+  }
+
+  /** From now on it is what the text says, in memory too. */
+  read(): T {
     if (this.#record !== undefined) return this.#record;
     const record = decodeRecord<T>(this.id, this.text ?? '');
     this.#strings.within(record);

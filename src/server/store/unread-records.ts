@@ -17,6 +17,9 @@ const READ_LATER: ReadonlySet<string> = new Set<keyof TenantRecords>([
   'rollouts',
   'specs',
 ]);
+/** Read in one turn of the event loop, in bytes of text: about a millisecond. A record that is looked at and not read counts as so many. */
+const READ_BYTES = 128 * 1024;
+const LOOKED_AT_BYTES = 16;
 /** Strings that are met in many records; those of one deployment alone are not worth remembering then. */
 const COMMON_STRINGS = 4096;
 
@@ -26,6 +29,8 @@ export class UnreadRecords {
   readonly #common = new SharedStrings(COMMON_STRINGS);
   readonly #texts = new KeptTexts();
   readonly #lent: UnreadRecord<unknown>[] = [];
+  #leftBytes = 0;
+  #isReading = false;
   /** Whose status may come next, in the same commit. */
   #newest: { readonly tenantId: string | undefined; readonly record: UnreadRecord<unknown> } | undefined;
 
@@ -36,6 +41,11 @@ export class UnreadRecords {
   /** That are kept as text. */
   get bytes(): number {
     return this.#texts.bytes;
+  }
+
+  /** Text that lies in the heap, where it takes several times as much once it is read: no less than there is. */
+  get leftBytes(): number {
+    return this.#leftBytes;
   }
 
   /**
@@ -60,8 +70,33 @@ export class UnreadRecords {
   settled(): void {
     this.#newest?.record.leave();
     this.#newest = undefined;
-    for (const record of this.#lent) record.takeBack();
+    for (const record of this.#lent) {
+      record.takeBack();
+      this.#leftBytes += record.bytes;
+    }
     this.#lent.length = 0;
+  }
+
+  /** Reads what is left as text in the heap among these records, some of it in each turn of the event loop. */
+  readLeft(records: Iterator<Stored<unknown>>): void {
+    if (this.#isReading || this.#leftBytes === 0) return;
+    this.#isReading = true;
+    const counted = this.#leftBytes;
+    const read = (): void => {
+      for (let bytes = 0; bytes < READ_BYTES; ) {
+        const { value, done } = records.next();
+        if (done === true) {
+          this.#isReading = false;
+          this.#leftBytes -= counted;
+          return;
+        }
+        const isLeft = value instanceof UnreadRecord && value.isLeft;
+        if (isLeft) value.read();
+        bytes += isLeft ? value.bytes : LOOKED_AT_BYTES;
+      }
+      setImmediate(read);
+    };
+    setImmediate(read);
   }
 
   /** Undefined: what it says is needed at once. */

@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { TenantId } from '../../core/model/ids.ts';
@@ -348,6 +349,36 @@ describe('the store', () => {
     expect(stored?.record).toEqual(of('web'));
     expect(stored?.record).toBe(stored?.record);
     expect(stored?.text).toBeUndefined();
+  });
+
+  it('reads what it left as text when it is told to, a little in each turn', async () => {
+    const { view, store } = await openStore();
+    const tenant = store.forTenant(T1);
+    const status = { phase: 'Running' } as never;
+    const texts = () =>
+      (['deployments', 'deployment-status'] as const)
+        .flatMap((kind) => tenant.list(kind))
+        .filter((stored) => (stored as UnreadRecord<unknown>).text !== undefined);
+    const write = async (name: string): Promise<void> => {
+      const record = { id: `dep_${name}`, spec: { name, environment: { A: 'x'.repeat(10_000) } } } as never;
+      const transaction = tenant.transaction().put('deployments', name, record);
+      await tenant.commit(transaction.put('deployment-status', name, status));
+    };
+    for (let at = 0; at < 40; at += 1) await write(`web-${at}`);
+    const bytes = view.textBytes;
+    expect([texts().length, bytes > 400_000]).toEqual([80, true]);
+    tenant.get('deployments', 'web-0')?.record;
+    view.readTexts();
+    await turn();
+    expect(texts().length).toBeGreaterThan(40);
+    await write('later');
+    await vi.waitFor(() => expect(view.textBytes).toBeLessThan(bytes / 10));
+    const unread = texts().length;
+    expect(unread).toBeLessThanOrEqual(2);
+    expect(tenant.get('deployments', 'web-39')?.record).toMatchObject({ id: 'dep_web-39' });
+    view.readTexts();
+    await vi.waitFor(() => expect([view.textBytes, texts().length]).toEqual([0, 0]));
+    view.readTexts();
   });
 
   it('keeps a deployment as it was written where somebody is to plan it', async () => {

@@ -62,6 +62,8 @@ function deploymentsOf({ tenantId, kind }: HotKey): TenantId | undefined {
   return kind === 'deployments' ? tenantId : undefined;
 }
 
+/** What may be left as text. */
+const PLANNED: readonly (keyof TenantRecords)[] = ['deployments', 'deployment-status'];
 const NONE: Stock = { records: 0, bytes: 0 };
 
 const RELIST_DELAY_MS = 200;
@@ -393,6 +395,20 @@ export class StoreView {
     if (OF_TENANTS.has(kind)) return this.#ofTenants.get(`${tenantId}/${kind}`) ?? NONE;
     const held = this.#tenants.get(tenantId)?.get(kind);
     return held === undefined ? NONE : { records: held.size, bytes: held.bytes };
+  }
+
+  /** Of what is held as text in the heap. */
+  get textBytes(): number {
+    return this.#unread.leftBytes;
+  }
+
+  readTexts(): void {
+    this.#unread.readLeft(this.#planned());
+  }
+
+  *#planned(): Generator<Stored<unknown>> {
+    for (const kinds of this.#tenants.values())
+      for (const kind of PLANNED) yield* kinds.get(kind)?.values() ?? [];
   }
 
   /** Of everything that is held for a tenant. */
