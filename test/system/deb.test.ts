@@ -92,7 +92,7 @@ describe.runIf(LONG_TIER)('the Debian package', () => {
     deb = made(tarball, join(folder, 'first'));
     const second = made(tarball, join(folder, 'second'));
     expect(readFileSync(second).equals(readFileSync(deb))).toBe(true);
-    const include = 'systemd,docker.io,iproute2,man-db,bash-completion';
+    const include = 'systemd,libatomic1,docker.io,iproute2,man-db,bash-completion';
     execFileSync('mmdebstrap', ['--quiet', '--variant=minbase', `--include=${include}`, 'bookworm', debian]);
     copyFileSync(deb, join(debian, 'root', basename(deb)));
     machine = await bootMachine({

@@ -15,11 +15,14 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readLook } from '../../src/cli/machine/look.ts';
+import { LOOK } from '../../src/cli/machine/orders.ts';
 import { eventually } from '../support/eventually.ts';
 import { buildTestImage, startEngine, type TestEngine } from '../support/harness/engine.ts';
 import { LONG_TIER } from '../support/fault-tier.ts';
 import { type Installation, installPackage, PLAIN_PATH } from '../support/harness/installation.ts';
 import { ensurePackages } from '../support/harness/packages.ts';
+import { withoutLibrary } from '../support/harness/without-library.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const UNITS = join(ROOT, 'packaging/systemd');
@@ -50,6 +53,12 @@ function start(args: readonly string[], extra: Readonly<Record<string, string>> 
 
 function berth(...args: readonly string[]): string {
   return execFileSync(installed.berth, args, { cwd: folder, env: environment, encoding: 'utf8' });
+}
+
+function bundledNode(): string {
+  const modules = join(installed.prefix, 'lib/node_modules/berth/node_modules');
+  const runtime = readdirSync(modules).find((name) => name.startsWith('node-linux-')) ?? '';
+  return join(modules, runtime, 'bin/node');
 }
 
 async function end({ child }: Program, signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
@@ -157,6 +166,43 @@ describe('the package', () => {
     expect(() => run(join(bare, 'berth'))).toThrow(/has neither sources nor a build/);
   });
 
+  it.each([
+    [
+      'libatomic.so.1',
+      'needs libatomic.so.1, which is not on this machine. Install it:\n  apt-get install libatomic1 ',
+    ],
+    ['libstdc++.so.6', 'does not start on this machine: loading shared libraries: '],
+  ])('says that the Node it brings lacks %s', (library, words) => {
+    const home = join(folder, `without-${library}`);
+    mkdirSync(home);
+    writeFileSync(join(home, 'node'), '#!/bin/sh\necho 20\n', { mode: 0o755 });
+    const { status, stderr } = withoutLibrary(
+      library,
+      { env: { PATH: `${home}:${PLAIN_PATH}`, HOME: home } },
+      installed.berth,
+      'version',
+    );
+    expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringContaining(words) });
+  });
+
+  it('needs no library but those that the Debian package, a look at a machine and the guide name', () => {
+    const printed = execFileSync('ldd', [bundledNode()], { encoding: 'utf8' });
+    const names = [...printed.matchAll(/^\s+(\S+) => /gm)].map(([, name]) => `*/${name}`);
+    const owners = execFileSync('dpkg', ['--search', ...names], { encoding: 'utf8' });
+    const packages = new Set([...owners.matchAll(/^([^:]+):/gm)].map(([, name]) => name));
+    // libstdc++6 depends on libgcc-s1.
+    expect([...packages].toSorted()).toEqual(['libatomic1', 'libc6', 'libgcc-s1', 'libstdc++6']);
+    const control = readFileSync(join(ROOT, 'packaging/debian/control'), 'utf8');
+    expect(control).toMatch(/^Depends: libc6 \(\S+ \S+\), libstdc\+\+6 \(\S+ \S+\), libatomic1, /m);
+  });
+
+  it('looks whether a machine that is to become a node has the library', () => {
+    const missing = (library: string): readonly string[] =>
+      readLook(withoutLibrary(library, { env: environment }, 'sh', '-c', LOOK.script).stdout, Date.now())
+        .missing;
+    expect([missing('libatomic.so.1'), missing('libnothing')]).toEqual([['libatomic1'], []]);
+  });
+
   it('starts a control plane and an agent', async () => {
     const server = start(['server', '--data-dir', join(folder, 'server'), '--listen', '127.0.0.1:0']);
     let agent: Program | undefined;
@@ -252,9 +298,7 @@ describe('the units of systemd', () => {
 
 /** busybox and the libraries of the bundled Node, in place of debian:12-slim, which is not at hand without the internet. */
 async function buildBase(reference: string): Promise<void> {
-  const modules = join(installed.prefix, 'lib/node_modules/berth/node_modules');
-  const runtime = readdirSync(modules).find((name) => name.startsWith('node-linux-')) ?? '';
-  const printed = execFileSync('ldd', [join(modules, runtime, 'bin/node')], { encoding: 'utf8' });
+  const printed = execFileSync('ldd', [bundledNode()], { encoding: 'utf8' });
   const libraries = [...printed.matchAll(/(\/\S+) \(0x/g)].map(([, path]) => path ?? '');
   await buildTestImage(engine, reference, {
     files: Object.fromEntries(libraries.map((path) => [path, { content: readFileSync(path), mode: 0o755 }])),

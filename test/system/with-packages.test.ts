@@ -1,10 +1,11 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { LONG_TIER } from '../support/fault-tier.ts';
 import { PLAIN_PATH } from '../support/harness/installation.ts';
+import { withoutLibrary } from '../support/harness/without-library.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const folder = mkdtempSync(join(tmpdir(), 'berth-packages-'));
@@ -112,4 +113,37 @@ describe.each(NODES)('a command of a checkout, with $node', ({ path, command }) 
       expect(more).toEqual([]);
     },
   );
+});
+
+describe('a machine without a library that the Node of the packages needs', () => {
+  /** `apt-get` is one that brings the library back, or does nothing. */
+  it.each([
+    [
+      'installs it',
+      'mount | awk \'/libatomic/ { print $3 }\' | while read -r file; do umount "$file"; done',
+      0,
+    ],
+    ['names it where that does not help', 'exit 100', 1],
+  ])('%s', (name, installs, expected) => {
+    const place = join(folder, name.replaceAll(' ', '-'));
+    const bin = join(place, 'bin');
+    for (const path of [bin, join(place, 'scripts'), join(place, 'node_modules/.bin')])
+      mkdirSync(path, { recursive: true });
+    for (const file of PROGRAMS) cpSync(join(ROOT, file), join(place, file));
+    for (const file of ['package-lock.json', 'node_modules/.package-lock.json'])
+      writeFileSync(join(place, file), '{"packages": {"": {}}}');
+    symlinkSync(process.execPath, join(place, 'node_modules/.bin/node'));
+    writeFileSync(join(bin, 'apt-get'), `#!/bin/sh\necho "$1" >>calls\n${installs}\n`, { mode: 0o755 });
+    const options = { cwd: place, env: { PATH: `${bin}:${PLAIN_PATH}`, HOME: folder } };
+    const program = join(place, 'scripts/with-packages');
+    const run = withoutLibrary('libatomic.so.1', options, program, 'node', '-p', '1 + 1');
+    expect(readFileSync(join(place, 'calls'), 'utf8')).toMatch(
+      expected === 0 ? 'update\ninstall\n' : /^update\n$/,
+    );
+    expect({ status: run.status, printed: run.stdout }, run.stderr).toEqual({
+      status: expected,
+      printed: expected === 0 ? '2\n' : '',
+    });
+    expect(run.stderr).toContain('needs libatomic.so.1');
+  });
 });

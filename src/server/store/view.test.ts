@@ -367,7 +367,7 @@ describe('the store', () => {
     for (let at = 0; at < 40; at += 1) await write(`web-${at}`);
     const bytes = view.textBytes;
     expect([texts().length, bytes > 400_000]).toEqual([80, true]);
-    tenant.get('deployments', 'web-0')?.record;
+    expect(tenant.get('deployments', 'web-0')?.record).toBeDefined();
     view.readTexts();
     await turn();
     expect(texts().length).toBeGreaterThan(40);
