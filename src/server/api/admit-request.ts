@@ -17,6 +17,7 @@ import {
 } from '../access/session.ts';
 import type { Principal } from '../access/principal.ts';
 import { duplicateHeader, hostRejection } from './headers.ts';
+import { unavailable } from './refusals.ts';
 import { baseUrlOf } from './replies.ts';
 import type { RateLimiter } from './rate-limit.ts';
 import type { Route, RouteRequest } from './route.ts';
@@ -170,16 +171,8 @@ export function credentialRejection(
   return isRejection(tenant) ? tenant : undefined;
 }
 
-function starting(): Rejection {
-  return {
-    ...reject('store_unavailable', {
-      field: 'store',
-      received: '(none)',
-      why: 'The control plane is starting and has not read its store yet; /healthz says why.',
-    }),
-    retryAfterSeconds: 1,
-  };
-}
+const starting = (): Rejection =>
+  unavailable('The control plane is starting and has not read its store yet; /healthz says why.');
 
 /** `who` sends: a token, or, where none is asked for, an address. */
 export function rateRejection(

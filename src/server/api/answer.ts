@@ -13,7 +13,7 @@ import { admitRequest, type Counted, credentialRejection, principalOfRequest } f
 import type { ApiContext } from './api-context.ts';
 import { parseBody } from './body.ts';
 import { idempotencyKeyRejection, sourceOf } from './headers.ts';
-import { faultRejection } from './refusals.ts';
+import { faultRejection, unavailable } from './refusals.ts';
 import { send, sendRejection, sendRejections, statusOf } from './replies.ts';
 import type { ApiReply, ApiRequest } from './request-parts.ts';
 import { JsonText, lasts, Rejections, type Reply, type Route } from './route.ts';
@@ -256,16 +256,8 @@ export function answer<R extends ApiReply>(
   }
 }
 
-function storeAway(): Rejection {
-  return {
-    ...reject('store_unavailable', {
-      field: 'store',
-      received: '(none)',
-      why: 'The store does not answer, so nothing can be decided on its newest state; /healthz says why.',
-    }),
-    retryAfterSeconds: 1,
-  };
-}
+const storeAway = (): Rejection =>
+  unavailable('The store does not answer, so nothing can be decided on its newest state; /healthz says why.');
 
 /** What it is judged by are records of the view; an idempotency key has an answer in the store, and a query may ask for more than the commit. */
 function isProvable({ isProvable: is }: Route, { headers, url }: ApiRequest): boolean {

@@ -21,6 +21,7 @@ import {
   REQUEST_TIMEOUT_MS,
   LATE_REQUEST,
   refuseConnection,
+  stopping,
   requestFault,
 } from './refusals.ts';
 import { HTTPS_ONLY, HTTPS_ONLY_YEAR, sendRejection } from './replies.ts';
@@ -95,6 +96,8 @@ export function createApp(options: ApiOptions): FastifyInstance {
     schemaController: NO_SCHEMAS,
     bodyLimit: options.limits.bodyBytes,
     requestTimeout: REQUEST_TIMEOUT_MS,
+    // Refused by us instead, with a record.
+    return503OnClosing: false,
     routerOptions: { maxParamLength: 512 },
     genReqId: (raw: IncomingMessage) => requestIdOf(raw.headers['x-request-id'], options.freshId),
     ...(options.https === undefined ? { http: CONNECTION } : { https: { ...CONNECTION, ...options.https } }),
@@ -126,12 +129,13 @@ export function createApp(options: ApiOptions): FastifyInstance {
   app.addHook('preParsing', (_request, _reply, payload, done) =>
     done(null, 'readableEnded' in payload && payload.readableEnded ? Readable.from([]) : payload),
   );
+  let isClosing = false;
   /** Before the body is read; false: it was refused. */
   const begin = (request: ApiRequest, reply: ApiReply, refuse?: () => boolean): boolean => {
     const { raw } = request;
     if (options.sessions.secure || cameByHttps(request.headers)) reply.header(HTTPS_ONLY, HTTPS_ONLY_YEAR);
-    const refusal = connections?.refusal(raw.socket, request.url);
-    if (connections?.isBeyond(raw.socket) === true) reply.header('connection', 'close');
+    const refusal = isClosing ? stopping() : connections?.refusal(raw.socket, request.url);
+    if (isClosing || connections?.isBeyond(raw.socket) === true) reply.header('connection', 'close');
     if (refusal) sendRejection(context, request, reply, refusal);
     if (refusal || refuse?.() === true) return false;
     const crowded = bodies.admit(raw, reply.raw);
@@ -166,6 +170,7 @@ export function createApp(options: ApiOptions): FastifyInstance {
   const direct = new DirectRoutes(context, { begin, serve: serveRoute, pathOf: fastifyPath });
   direct.follow(app.server);
   app.addHook('preClose', (done) => {
+    isClosing = true;
     direct.close();
     stalls.close();
     done();

@@ -17,19 +17,26 @@ export const LATE_REQUEST = 'ERR_HTTP_REQUEST_TIMEOUT';
 export const REQUEST_TIMEOUT_MS = 30_000;
 export const MAX_HEADER_BYTES = 16 * 1024;
 
+/** For now: whoever asks again soon may be answered, by another control plane too. */
+export function unavailable(why: string): Rejection {
+  return {
+    ...reject('store_unavailable', { field: 'store', received: '(none)', why }),
+    retryAfterSeconds: 1,
+  };
+}
+
+/** Of a request that comes on a connection which others hold open until they have their answers. */
+export const stopping = (): Rejection =>
+  unavailable('The control plane is stopping and takes no further requests on this connection.');
+
 /** A fault is turned into an answer here and nowhere else. */
 export function faultRejection(context: ApiContext, request: ApiRequest, error: unknown): Rejection {
   if (error instanceof KvUnavailableError) {
-    return {
-      ...reject('store_unavailable', {
-        field: 'store',
-        received: '(none)',
-        why: error.certainlyNotApplied
-          ? `${error.message}; nothing was stored.`
-          : `${error.message}; it is not known whether the write was stored: read the record before sending it again.`,
-      }),
-      retryAfterSeconds: 1,
-    };
+    return unavailable(
+      error.certainlyNotApplied
+        ? `${error.message}; nothing was stored.`
+        : `${error.message}; it is not known whether the write was stored: read the record before sending it again.`,
+    );
   }
   if (error instanceof KvTooLargeError) {
     context.options.log.warn({ requestId: request.id, problem: error.message }, 'too large for the store');

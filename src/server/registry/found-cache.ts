@@ -10,7 +10,7 @@ export interface FoundCache<V> {
   delete(key: string): void;
 }
 
-/** Bounded; the entry that was used longest ago goes first. Use does not lengthen an entry's life. */
+/** Bounded; the entry that was used longest ago goes first, where uses from before it was half full do not count. Use does not lengthen an entry's life. */
 export function createFoundCache<V>(options: FoundCacheOptions): FoundCache<V> {
   const entries = new Map<string, { readonly value: V; readonly until: number }>();
   return {

@@ -75,7 +75,8 @@ export class Connections {
     const closeIdle = server.closeIdleConnections.bind(server);
     // Node takes a connection for idle once its answer is written, though the client may have most of it to come: a stop would cut that off.
     server.closeIdleConnections = () => {
-      if (!this.#isClosing || !this.#areAnswersAwaited()) closeIdle();
+      if (this.#isClosing) sparing(this.#awaited(), closeIdle);
+      else closeIdle();
     };
     this.#closeIdle = () => server.closeIdleConnections();
     server.on('connection', (socket: Socket) => this.#accept(socket));
@@ -129,10 +130,10 @@ export class Connections {
     this.descriptors.close();
   }
 
-  #areAnswersAwaited(): boolean {
-    for (const { socket, secure = socket, isUpgraded } of this.#open.values())
-      if (isUpgraded !== true && secure.writableLength > 0) return true;
-    return false;
+  #awaited(): readonly Socket[] {
+    return [...this.#open.values()].flatMap(({ socket, secure = socket, isUpgraded }) =>
+      isUpgraded !== true && secure.writableLength > 0 ? [secure] : [],
+    );
   }
 
   #accept(socket: Socket): void {
@@ -159,9 +160,7 @@ export class Connections {
     const silent = [...this.#open.values()]
       .map(({ socket, secure = socket }) => secure)
       .filter(({ bytesRead }) => bytesRead === 0);
-    for (const socket of silent) socket.destroy = () => socket;
-    this.#closeIdle();
-    for (const socket of silent) Reflect.deleteProperty(socket, 'destroy');
+    sparing(silent, this.#closeIdle);
   }
 
   #makeRoom(open: Open): void {
@@ -230,4 +229,10 @@ export class Connections {
       retryAfterSeconds: RETRY_SECONDS,
     };
   }
+}
+
+function sparing(sockets: readonly Socket[], close: () => void): void {
+  for (const socket of sockets) socket.destroy = () => socket;
+  close();
+  for (const socket of sockets) Reflect.deleteProperty(socket, 'destroy');
 }

@@ -1,6 +1,8 @@
 import { expect, it } from 'vitest';
-import type { Commit } from '../kv.ts';
+import type { Commit, WatchHandlers } from '../kv.ts';
+import { keySpaceUnder } from './key-space.ts';
 import { SentRecords } from './sent-records.ts';
+import { EtcdWatch } from './watch.ts';
 
 const commit = (...keys: readonly string[]): Commit => ({
   puts: keys.map((key) => ({ key, value: `"${key}"`, record: { key } })),
@@ -23,6 +25,22 @@ it('has what was sent until it was brought back, was not stored, or the watch wa
   sent.hold([commit('f')]);
   expect(sent.take('f', '"f"')?.record).toEqual({ key: 'f' });
   expect(sent.take('f', '"f"')).toBeUndefined();
+});
+
+it('lets go of what was sent while there was no watch, when the next one begins', () => {
+  const sent = new SentRecords();
+  const stream = { close: () => undefined, abandon: () => undefined };
+  const cluster = { timeoutMs: 1000, stream: () => stream };
+  const context = { cluster, keys: keySpaceUnder('/berth/'), sent, onClosed: () => undefined };
+  const watch = (more: Partial<WatchHandlers>): EtcdWatch => {
+    const handlers = { onBatch: () => undefined, onLost: () => undefined, ...more };
+    return new EtcdWatch(context as unknown as ConstructorParameters<typeof EtcdWatch>[0], 'h/', 1, handlers);
+  };
+  sent.hold([commit('a', 'b')]);
+  watch({}).close();
+  expect(sent.take('a', '"a"')).toBeDefined();
+  watch({ onProgress: () => undefined }).close();
+  expect(sent.take('b', '"b"')).toBeUndefined();
 });
 
 it('keeps no more than a bound of what the watch does not bring back, the newest', () => {

@@ -47,7 +47,7 @@ export class SentRecords {
     return undefined;
   }
 
-  /** The watch was lost: what it did not bring it will not. */
+  /** Another watch begins: what the one before did not bring this one will not. */
   clear(): void {
     this.#held = [];
     this.#size = 0;

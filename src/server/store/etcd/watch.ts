@@ -52,6 +52,8 @@ export class EtcdWatch implements Watch {
     this.#prefix = prefix;
     this.#handlers = handlers;
     this.#position = afterRevision;
+    // After a loss a list said what was stored meanwhile: this watch does not bring it.
+    if (this.reportsProgress) context.sent.clear();
     this.#connect();
   }
 
@@ -132,7 +134,6 @@ export class EtcdWatch implements Watch {
 
   #lose(reason: string, isOtherStore = false): void {
     if (!this.#open) return;
-    if (this.reportsProgress) this.#context.sent.clear();
     // A watch of its own would take the revisions of another store for those of this one.
     this.#end(isOtherStore ? reason : undefined);
     this.#handlers.onLost(reason);
