@@ -73,21 +73,38 @@ describe('the brake', () => {
   it('counts what is held as text as read, and has it read before that is much', () => {
     const heap = new TestHeap();
     const brake = new MemoryBrake(heap, 0.8);
-    const texts = { textBytes: 0, readTexts: () => void (read += 1) };
     let read = 0;
+    const texts = { textBytes: 12, readTexts: async () => void (read += 1) };
     brake.follow(texts);
     heap.collected(300);
-    texts.textBytes = 14;
     brake.added(0);
-    expect([brake.share, read]).toEqual([0.398, 0]);
-    texts.textBytes = 15;
-    brake.added(0);
-    expect([brake.share, read]).toEqual([0.405, 1]);
-    heap.collected(700);
+    expect([brake.share, read]).toEqual([0.396, 0]);
+    // Written since: by estimate, and once.
+    heap.used = 350;
+    texts.textBytes = 13;
+    brake.added(1);
+    expect([brake.share, read]).toEqual([0.404, 1]);
+    // Read, and not collected since.
+    texts.textBytes = 0;
+    heap.used = 404;
+    expect(brake.share).toBe(0.404);
     texts.textBytes = 1;
+    heap.collected(700);
     expect([brake.pressure(), read]).toEqual(['tight', 1]);
-    texts.textBytes = 15;
+    texts.textBytes = 13;
+    heap.collected(700);
     expect([brake.pressure(), read]).toEqual(['full', 2]);
+  });
+
+  it('knows what lives when the heap was collected for it', async () => {
+    const heap = new TestHeap();
+    const brake = new MemoryBrake(heap, 0.8);
+    heap.used = 900;
+    const measured = brake.measured();
+    expect([heap.collections, brake.share]).toEqual([1, 0.9]);
+    heap.collected(100);
+    await measured;
+    expect(brake.share).toBe(0.1);
   });
 
   it.each([

@@ -16,8 +16,8 @@ export interface Heap {
 /** Records that are held as their text, and take more of the heap once somebody reads them. */
 export interface HeldTexts {
   readonly textBytes: number;
-  /** All of them are read, by and by. */
-  readTexts(): void;
+  /** Reads all of them, by and by. */
+  readTexts(): Promise<void>;
 }
 
 /** Below the share at which no tenant may add: where it gets tight, and how far it has to fall for each to end. */
@@ -45,14 +45,16 @@ export class MemoryBrake {
   #pressure: Pressure = 'none';
   #collectedAtMs = Number.NEGATIVE_INFINITY;
   #texts: HeldTexts | undefined;
+  readonly #measured: (() => void)[] = [];
 
   constructor(heap: Heap, share: number, nowMs: () => number = () => performance.now()) {
     this.#heap = heap;
     this.#fullAt = share;
     this.#nowMs = nowMs;
     heap.onCollected(() => {
-      this.#live = heap.usedBytes();
+      this.#live = heap.usedBytes() + this.#unreadBytes();
       this.#addedBytes = 0;
+      for (const measured of this.#measured.splice(0)) measured();
     });
   }
 
@@ -68,12 +70,19 @@ export class MemoryBrake {
   }
 
   #read(above: number): void {
-    if (this.#unreadBytes() > above * this.#heap.limitBytes()) this.#texts?.readTexts();
+    if (this.#unreadBytes() > above * this.#heap.limitBytes()) void this.#texts?.readTexts();
   }
 
-  /** The texts themselves are in use. */
   #unreadBytes(): number {
-    return (this.#texts?.textBytes ?? 0) * (HEAP_PER_BYTE - 1);
+    return (this.#texts?.textBytes ?? 0) * HEAP_PER_BYTE;
+  }
+
+  /** Until it is known what lives in the heap. */
+  measured(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#measured.push(resolve);
+      this.#heap.collect();
+    });
   }
 
   get limitBytes(): number {
@@ -87,8 +96,7 @@ export class MemoryBrake {
   }
 
   #estimate(): number {
-    const added = this.#addedBytes * HEAP_PER_BYTE + this.#unreadBytes();
-    return (this.#live + added) / this.#heap.limitBytes();
+    return (this.#live + this.#addedBytes * HEAP_PER_BYTE) / this.#heap.limitBytes();
   }
 
   pressure(): Pressure {

@@ -5,6 +5,7 @@ import { ConfigError } from './config-values.ts';
 import type { MemoryBrake } from './memory-brake.ts';
 import { HOT_PREFIX, LOADING_KEY } from './store/keys.ts';
 import type { Kv } from './store/kv.ts';
+import type { StoreView } from './store/view.ts';
 
 const FIRST_PAUSE_MS = 50;
 /** A store that is well again is used this soon. */
@@ -41,17 +42,27 @@ const FULL_HEAP = 0.92;
 const SPARE = 1.6;
 const MIB = 2 ** 20;
 
-/** What a record takes in the heap once somebody reads it, in bytes of its text. */
-const HEAP_PER_BYTE = 1.5;
+/** What texts may come to, with all else, while more of them are held as text: what is read at once is known. */
+const TEXTS_BELOW = 0.5;
 
 /**
- * Ends a start for which there is too little memory with what it would need. `read`: bytes of live records so far; `asText`: those of them that
- * are not in the heap yet.
+ * Ends a start for which there is too little memory with what it would need. `read`: bytes of live records so far, which are held as text only as long as
+ * they certainly fit when they are read.
  */
-export async function requireHeap(kv: Kv, brake: MemoryBrake, read: number, asText: number): Promise<void> {
+export async function requireHeap(
+  kv: Kv,
+  brake: MemoryBrake,
+  texts: Pick<StoreView, 'readTexts' | 'keepTexts'>,
+  read: number,
+): Promise<void> {
   // The collector reports in a turn of its own.
   await turn();
-  if (brake.share + (asText * HEAP_PER_BYTE) / brake.limitBytes < FULL_HEAP) return;
+  texts.keepTexts(brake.share < TEXTS_BELOW);
+  if (brake.share < FULL_HEAP) return;
+  // Texts may come to less than is counted for them.
+  await texts.readTexts();
+  await brake.measured();
+  if (brake.share < FULL_HEAP) return;
   const { records, bytes } = await kv.size(HOT_PREFIX);
   const has = Math.round(brake.limitBytes / MIB);
   const needs = Math.ceil((has * SPARE * bytes) / Math.max(1, read));

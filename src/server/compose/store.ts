@@ -34,9 +34,9 @@ export async function composeStore(
   const kv = format.writing(timedKv(opened.kv, onCommit));
   const heap = processHeap();
   const brake = new MemoryBrake(heap, config.limits.heapShare);
-  const view = new StoreView(kv, {
+  const view: StoreView = new StoreView(kv, {
     onProblem: (problem) => log.warn({ problem }, 'store view'),
-    onPage: (...read) => requireHeap(kv, brake, ...read),
+    onPage: (read) => requireHeap(kv, brake, view, read),
   });
   brake.follow(view);
   const store = new Store(kv, view, () => format.active >= DERIVED_ROWS_FORMAT);

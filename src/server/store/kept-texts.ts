@@ -11,17 +11,6 @@ export interface KeptText {
 export class KeptTexts {
   #piece = Buffer.alloc(0);
   #used = 0;
-  #bytes = 0;
-
-  /** Of all texts that were ever kept. */
-  get bytes(): number {
-    return this.#bytes;
-  }
-
-  /** One that stays where it lies already. */
-  leave(bytes: number): void {
-    this.#bytes += bytes;
-  }
 
   /** `bytes`: of the text in UTF-8. */
   keep(text: string, bytes: number): KeptText {
@@ -44,7 +33,6 @@ export class KeptTexts {
     }
     const from = this.#used;
     this.#used += bytes;
-    this.#bytes += bytes;
     return { piece: this.#piece, from };
   }
 }

@@ -42,9 +42,8 @@ export class UnreadRecord<T> implements Stored<T> {
     return typeof this.#piece === 'string' ? this.#piece : this.part(0, this.bytes);
   }
 
-  /** That of a record that was just written. */
-  get isLeft(): boolean {
-    return this.#record === undefined && typeof this.#piece === 'string';
+  get isUnread(): boolean {
+    return this.#record === undefined;
   }
 
   /** What its member `id` says; undefined: that takes reading it. */

@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import type { Stored } from './collection.ts';
 import { type KeptText, KeptTexts } from './kept-texts.ts';
 import type { HotKey } from './keys.ts';
@@ -18,7 +19,7 @@ const READ_LATER: ReadonlySet<string> = new Set<keyof TenantRecords>([
   'specs',
 ]);
 /** Read in one turn of the event loop, in bytes of text: about a millisecond. A record that is looked at and not read counts as so many. */
-const READ_BYTES = 128 * 1024;
+const READ_BYTES = 32 * 1024;
 const LOOKED_AT_BYTES = 16;
 /** Strings that are met in many records; those of one deployment alone are not worth remembering then. */
 const COMMON_STRINGS = 4096;
@@ -29,8 +30,10 @@ export class UnreadRecords {
   readonly #common = new SharedStrings(COMMON_STRINGS);
   readonly #texts = new KeptTexts();
   readonly #lent: UnreadRecord<unknown>[] = [];
-  #leftBytes = 0;
-  #isReading = false;
+  #bytes = 0;
+  #reading: Promise<void> | undefined;
+  /** False: what a first reading brings is read at once. */
+  keeps = true;
   /** Whose status may come next, in the same commit. */
   #newest: { readonly tenantId: string | undefined; readonly record: UnreadRecord<unknown> } | undefined;
 
@@ -38,14 +41,9 @@ export class UnreadRecords {
     this.#large = large;
   }
 
-  /** That are kept as text. */
+  /** Of texts that take several times as much of the heap once they are read: no less than there are. */
   get bytes(): number {
-    return this.#texts.bytes;
-  }
-
-  /** Text that lies in the heap, where it takes several times as much once it is read: no less than there is. */
-  get leftBytes(): number {
-    return this.#leftBytes;
+    return this.#bytes;
   }
 
   /**
@@ -72,46 +70,47 @@ export class UnreadRecords {
     this.#newest = undefined;
     for (const record of this.#lent) {
       record.takeBack();
-      this.#leftBytes += record.bytes;
+      this.#bytes += record.bytes;
     }
     this.#lent.length = 0;
   }
 
-  /** Reads what is left as text in the heap among these records, some of it in each turn of the event loop. */
-  readLeft(records: Iterator<Stored<unknown>>): void {
-    if (this.#isReading || this.#leftBytes === 0) return;
-    this.#isReading = true;
-    const counted = this.#leftBytes;
-    const read = (): void => {
-      for (let bytes = 0; bytes < READ_BYTES; ) {
-        const { value, done } = records.next();
-        if (done === true) {
-          this.#isReading = false;
-          this.#leftBytes -= counted;
-          return;
-        }
-        const isLeft = value instanceof UnreadRecord && value.isLeft;
-        if (isLeft) value.read();
-        bytes += isLeft ? value.bytes : LOOKED_AT_BYTES;
-      }
-      setImmediate(read);
-    };
-    setImmediate(read);
+  /** Reads what is text among these records, some of it in each turn of the event loop. */
+  read(records: Iterator<Stored<unknown>>): Promise<void> {
+    if (this.#bytes === 0) return Promise.resolve();
+    this.#reading ??= this.#read(records).finally(() => (this.#reading = undefined));
+    return this.#reading;
+  }
+
+  async #read(records: Iterator<Stored<unknown>>): Promise<void> {
+    const counted = this.#bytes;
+    for (let bytes = 0; ; ) {
+      const { value, done } = records.next();
+      if (done === true) break;
+      bytes += readText(value);
+      if (bytes < READ_BYTES) continue;
+      await turn();
+      bytes = 0;
+    }
+    this.#bytes -= counted;
   }
 
   /** Undefined: what it says is needed at once. */
   entry({ kind, id }: HotKey, entry: KvEntry, bytes: number): Stored<unknown> | undefined {
     const { value, modRevision, createRevision } = entry;
+    if (!this.keeps) return undefined;
     const about = { id, modRevision, createRevision, bytes };
-    if (READ_LATER.has(kind)) return new UnreadRecord(about, this.#texts.keep(value, bytes), this.#common);
+    const isLater = READ_LATER.has(kind);
     const hashAt = kind === 'deployments' ? hashInText(value) : undefined;
-    if (hashAt === undefined) return undefined;
+    if (!isLater && hashAt === undefined) return undefined;
+    this.#bytes += bytes;
+    if (hashAt === undefined) return new UnreadRecord(about, this.#texts.keep(value, bytes), this.#common);
     return new UnreadDeployment(hashAt, about, this.#texts.keep(value, bytes), this.#common);
   }
 
   /** Undefined: what it says is needed at once, or it is of another format, or something may be held in its place. */
   row(kind: string, row: PackedRow): Stored<unknown> | undefined {
-    if (this.#large.isLarge(row.bytes)) return undefined;
+    if (!this.keeps || this.#large.isLarge(row.bytes)) return undefined;
     if (kind === 'deployments') {
       const hashAt = row.isCurrent ? row.hashAt() : undefined;
       return hashAt === undefined
@@ -124,8 +123,18 @@ export class UnreadRecords {
 
   /** Where it lies, unless it would hold much more than itself. */
   #textOf(row: PackedRow): KeptText {
-    if (row.piece.length > LONGEST_PIECE) return this.#texts.copy(row, row.bytes);
-    this.#texts.leave(row.bytes);
-    return row;
+    this.#bytes += row.bytes;
+    return row.piece.length > LONGEST_PIECE ? this.#texts.copy(row, row.bytes) : row;
   }
+}
+
+/** How much that was. */
+function readText(stored: Stored<unknown>): number {
+  if (!(stored instanceof UnreadRecord) || !stored.isUnread) return LOOKED_AT_BYTES;
+  try {
+    stored.read();
+  } catch {
+    // Whoever needs it is told why.
+  }
+  return stored.bytes;
 }

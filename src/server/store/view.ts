@@ -32,8 +32,8 @@ export type ViewListener = (change: ViewChange) => void;
 
 export interface ViewOptions {
   readonly onProblem: (problem: string) => void;
-  /** Called while the store is read for the first time, with the bytes read so far, and those of them that are kept as text; what it throws ends the reading. */
-  readonly onPage?: (bytes: number, asText: number) => Promise<void> | void;
+  /** Called while the store is read for the first time, with the bytes read so far; what it throws ends the reading. */
+  readonly onPage?: (bytes: number) => Promise<void> | void;
 }
 
 interface PutOptions {
@@ -62,8 +62,8 @@ function deploymentsOf({ tenantId, kind }: HotKey): TenantId | undefined {
   return kind === 'deployments' ? tenantId : undefined;
 }
 
-/** What may be left as text. */
-const PLANNED: readonly (keyof TenantRecords)[] = ['deployments', 'deployment-status'];
+/** What may be held as text. */
+const AS_TEXT: readonly (keyof TenantRecords)[] = ['deployments', 'deployment-status', 'rollouts', 'specs'];
 const NONE: Stock = { records: 0, bytes: 0 };
 
 const RELIST_DELAY_MS = 200;
@@ -143,7 +143,7 @@ export class StoreView {
         put: (entry, loading) => this.#put(entry, { loading }),
         hold: (place, after, loading) => this.#hold(place, undefined, after, loading),
         isClosed: () => this.#closed,
-        onPage: (bytes) => this.#options.onPage?.(bytes, this.#unread.bytes),
+        onPage: (bytes) => this.#options.onPage?.(bytes),
       },
       gone,
     );
@@ -397,18 +397,24 @@ export class StoreView {
     return held === undefined ? NONE : { records: held.size, bytes: held.bytes };
   }
 
-  /** Of what is held as text in the heap. */
+  /** Of what is held as text. */
   get textBytes(): number {
-    return this.#unread.leftBytes;
+    return this.#unread.bytes;
   }
 
-  readTexts(): void {
-    this.#unread.readLeft(this.#planned());
+  /** Until nothing is held as text that was before. */
+  readTexts(): Promise<void> {
+    return this.#unread.read(this.#texts());
   }
 
-  *#planned(): Generator<Stored<unknown>> {
+  /** Whether what the first reading brings may be held as text from now on. */
+  keepTexts(keeps: boolean): void {
+    this.#unread.keeps = keeps;
+  }
+
+  *#texts(): Generator<Stored<unknown>> {
     for (const kinds of this.#tenants.values())
-      for (const kind of PLANNED) yield* kinds.get(kind)?.values() ?? [];
+      for (const kind of AS_TEXT) yield* kinds.get(kind)?.values() ?? [];
   }
 
   /** Of everything that is held for a tenant. */
