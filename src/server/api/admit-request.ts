@@ -17,11 +17,11 @@ import {
 } from '../access/session.ts';
 import type { Principal } from '../access/principal.ts';
 import { duplicateHeader, hostRejection } from './headers.ts';
-import { unavailable } from './refusals.ts';
 import { baseUrlOf } from './replies.ts';
 import type { RateLimiter } from './rate-limit.ts';
 import type { Route, RouteRequest } from './route.ts';
 import type { ApiContext } from './api-context.ts';
+import { unavailable } from './unavailable.ts';
 
 export function queryRejection(
   route: Pick<Route, 'query'>,

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { isRecord } from '../../core/model/values.ts';
 import { received } from '../../core/rejections/redaction.ts';
-import { isRejection, reject } from '../../core/rejections/reject.ts';
+import { isRejection } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
 import { checkBody } from '../../core/schema/shape.ts';
 import type { Principal } from '../access/principal.ts';
@@ -13,12 +13,13 @@ import { admitRequest, type Counted, credentialRejection, principalOfRequest } f
 import type { ApiContext } from './api-context.ts';
 import { parseBody } from './body.ts';
 import { idempotencyKeyRejection, sourceOf } from './headers.ts';
-import { faultRejection, unavailable } from './refusals.ts';
+import { faultRejection } from './refusals.ts';
 import { send, sendRejection, sendRejections, statusOf } from './replies.ts';
 import type { ApiReply, ApiRequest } from './request-parts.ts';
 import { JsonText, lasts, Rejections, type Reply, type Route } from './route.ts';
 import { openSocket, socketRejection } from './sockets.ts';
 import { sendStream } from './stream.ts';
+import { unavailable } from './unavailable.ts';
 
 /** The answer is from what is known here; the store could not be asked for what is newest. */
 const STALE = 'berth-stale';

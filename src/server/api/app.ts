@@ -21,12 +21,12 @@ import {
   REQUEST_TIMEOUT_MS,
   LATE_REQUEST,
   refuseConnection,
-  stopping,
   requestFault,
 } from './refusals.ts';
 import { HTTPS_ONLY, HTTPS_ONLY_YEAR, sendRejection } from './replies.ts';
 import { type ApiReply, type ApiRequest, paramsOf } from './request-parts.ts';
 import type { Route } from './route.ts';
+import { stopping } from './unavailable.ts';
 
 export const HEADERS_TIMEOUT_MS = 10_000;
 /** Node looks for connections past their time only this often. */

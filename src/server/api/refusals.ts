@@ -9,6 +9,7 @@ import { KvTooLargeError, KvUnavailableError } from '../store/kv.ts';
 import { sendRejection, statusOf } from './replies.ts';
 import type { ApiOptions, ApiContext } from './api-context.ts';
 import type { ApiRequest } from './request-parts.ts';
+import { unavailable } from './unavailable.ts';
 
 const { STATUS_CODES } = process.getBuiltinModule('node:http');
 
@@ -16,18 +17,6 @@ const { STATUS_CODES } = process.getBuiltinModule('node:http');
 export const LATE_REQUEST = 'ERR_HTTP_REQUEST_TIMEOUT';
 export const REQUEST_TIMEOUT_MS = 30_000;
 export const MAX_HEADER_BYTES = 16 * 1024;
-
-/** For now: whoever asks again soon may be answered, by another control plane too. */
-export function unavailable(why: string): Rejection {
-  return {
-    ...reject('store_unavailable', { field: 'store', received: '(none)', why }),
-    retryAfterSeconds: 1,
-  };
-}
-
-/** Of a request that comes on a connection which others hold open until they have their answers. */
-export const stopping = (): Rejection =>
-  unavailable('The control plane is stopping and takes no further requests on this connection.');
 
 /** A fault is turned into an answer here and nowhere else. */
 export function faultRejection(context: ApiContext, request: ApiRequest, error: unknown): Rejection {
