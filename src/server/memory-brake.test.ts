@@ -96,6 +96,22 @@ describe('the brake', () => {
     expect([brake.pressure(), read]).toEqual(['full', 2]);
   });
 
+  it('reads texts before it collects under pressure', async () => {
+    const heap = new TestHeap();
+    const brake = new MemoryBrake(heap, 0.8);
+    const reading = Promise.withResolvers<void>();
+    const texts = { textBytes: 50, readTexts: () => reading.promise };
+    brake.follow(texts);
+    heap.collected(500);
+    expect([brake.pressure(), heap.collections]).toEqual(['full', 0]);
+    texts.textBytes = 0;
+    reading.resolve();
+    await reading.promise;
+    expect(heap.collections).toBe(1);
+    heap.collected(550);
+    expect(brake.pressure()).toBe('none');
+  });
+
   it('knows what lives when the heap was collected for it', async () => {
     const heap = new TestHeap();
     const brake = new MemoryBrake(heap, 0.8);

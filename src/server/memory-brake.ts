@@ -66,11 +66,11 @@ export class MemoryBrake {
   /** Bytes of text that are now held in memory. */
   added(bytes: number): void {
     this.#addedBytes += Math.max(0, bytes);
-    this.#read(READ_ABOVE);
+    void this.#read(READ_ABOVE);
   }
 
-  #read(above: number): void {
-    if (this.#unreadBytes() > above * this.#heap.limitBytes()) void this.#texts?.readTexts();
+  #read(above: number): Promise<void> | undefined {
+    return this.#unreadBytes() > above * this.#heap.limitBytes() ? this.#texts?.readTexts() : undefined;
   }
 
   #unreadBytes(): number {
@@ -108,19 +108,18 @@ export class MemoryBrake {
     if (share >= this.#fullAt - (was === 'full' ? ENDS_BELOW : 0)) this.#pressure = 'full';
     else if (share >= tightAt - (was === 'none' ? 0 : ENDS_BELOW)) this.#pressure = 'tight';
     else this.#pressure = 'none';
-    if (this.#pressure !== 'none') {
-      this.#read(READ_UNDER_PRESSURE);
-      this.#measure();
-    }
+    if (this.#pressure !== 'none') this.#measure();
     return this.#pressure;
   }
 
-  /** Not more often than now and then: under pressure the heap is large. */
+  /** Not more often than now and then: under pressure the heap is large. What texts really take is known once they are read. */
   #measure(): void {
+    const reading = this.#read(READ_UNDER_PRESSURE);
     const now = this.#nowMs();
     if (now - this.#collectedAtMs < COLLECT_EVERY_MS) return;
     this.#collectedAtMs = now;
-    this.#heap.collect();
+    if (reading === undefined) this.#heap.collect();
+    else void reading.then(() => this.#heap.collect());
   }
 }
 
