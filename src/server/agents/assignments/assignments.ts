@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Logger } from 'pino';
-import { MAX_FRAME_BYTES } from '../../../core/protocol/agent-protocol.ts';
+import { type AssignedContainer, MAX_FRAME_BYTES } from '../../../core/protocol/agent-protocol.ts';
 import type { ContainerDefaults } from '../../../core/model/container-defaults.ts';
 import type { TenantId } from '../../../core/model/ids.ts';
 import type { InstanceRecord } from '../../../core/model/instance.ts';
@@ -35,6 +35,21 @@ interface DirtyNode {
   readonly node: string;
 }
 
+/** What is sent, or why nothing is; `digest` tells it from any other. */
+interface Orders {
+  readonly text: string | undefined;
+  readonly digest: string;
+}
+
+/** How a spec is run on one node, written down: the same for all its instances there. */
+interface WrittenContainer {
+  readonly text: string;
+  readonly bytes: number;
+  readonly digest: string;
+}
+
+/** As much is written down in one turn of the event loop: one change may concern thousands of nodes. */
+const TURN_LENGTH = 2 ** 19;
 /** Of a frame, for what is said beside the orders. */
 const FRAME_HEAD = 1024;
 /** Instead of a digest: said once in the log, until it fits again. */
@@ -101,13 +116,17 @@ export class Assignments {
   }
 
   #flush(): void {
-    this.#flushing = false;
-    const nodes = [...this.#dirty.values()];
-    this.#dirty.clear();
-    for (const { tenantId, node } of nodes) {
+    let length = 0;
+    for (const [key, { tenantId, node }] of this.#dirty) {
+      if (length > TURN_LENGTH) {
+        setImmediate(() => this.#flush());
+        return;
+      }
+      this.#dirty.delete(key);
       const session = this.#options.session(tenantId, node);
-      if (session !== undefined) this.push(session);
+      if (session !== undefined) length += this.push(session);
     }
+    this.#flushing = false;
   }
 
   #facts(tenantId: TenantId, node: string): AssignmentFacts {
@@ -143,34 +162,37 @@ export class Assignments {
     );
   }
 
-  push(session: AgentSession): void {
-    if (this.isHeld(session)) return;
+  /** Tells how much was written down for it, whether it was sent or not. */
+  push(session: AgentSession): number {
+    if (this.isHeld(session)) return 0;
     const { tenantId, node, epoch } = session.identity;
-    const text = this.#text(tenantId, node);
-    const digest = text === undefined ? TOO_LARGE : hash('sha256', text);
-    if (digest === session.assignmentDigest) return;
+    const { text, digest } = this.#orders(tenantId, node);
+    const length = text?.length ?? MAX_FRAME_BYTES;
+    if (digest === session.assignmentDigest) return length;
+    session.assignmentDigest = digest;
     if (text === undefined) {
-      session.assignmentDigest = TOO_LARGE;
       this.#options.log.error({ tenantId, node }, 'the assignment is larger than a frame');
-      return;
+      return length;
     }
     session.generation += 1;
-    session.assignmentDigest = digest;
     const mark = this.#options.lineage?.()?.mark();
     const asOf = mark === undefined ? '' : `"asOf":${JSON.stringify(mark)},`;
     session.sendText(
       `{"type":"assignment","epoch":${epoch},"generation":${session.generation},${asOf}${text}}`,
     );
+    return length;
   }
 
   /**
-   * Undefined: it is larger than a frame. That is seen on the way there: many replicas of a large spec would be hundreds of megabytes, and
+   * No text: it is larger than a frame. That is seen on the way there: many replicas of a large spec would be hundreds of megabytes, and
    * everybody would wait for them to be written down, at every change.
    */
-  #text(tenantId: TenantId, node: string): string | undefined {
+  #orders(tenantId: TenantId, node: string): Orders {
     const { placed, log, store } = this.#options;
     const facts = this.#facts(tenantId, node);
+    const containers = new Map<string, WrittenContainer>();
     const instances: string[] = [];
+    const parts: string[] = [];
     let length = FRAME_HEAD;
     for (const { record } of placed.on(tenantId, node)) {
       const assigned = assignedInstance(record, facts);
@@ -181,21 +203,45 @@ export class Assignments {
         );
         continue;
       }
-      const text = JSON.stringify(assigned);
+      const { container, ...rest } = assigned;
+      let text = JSON.stringify(rest);
+      parts.push(text);
       length += Buffer.byteLength(text) + 1;
-      if (length > MAX_FRAME_BYTES) return undefined;
+      if (container !== undefined) {
+        const spec = `${record.deployment}/${record.specHash}`;
+        const written = containers.get(spec) ?? writtenContainer(container);
+        containers.set(spec, written);
+        text = `${text.slice(0, -1)},"container":${written.text}}`;
+        parts.push(written.digest);
+        length += written.bytes;
+      }
+      if (length > MAX_FRAME_BYTES) return { text: undefined, digest: TOO_LARGE };
       instances.push(text);
     }
-    const networks = assignedNetworks(store.forTenant(tenantId), node);
+    const networks = JSON.stringify(assignedNetworks(store.forTenant(tenantId), node));
     const volumes = this.#options.volumes.assigned(tenantId, node);
     const kept = volumes.length === 0 ? '' : `,"volumes":${JSON.stringify(volumes)}`;
-    const text = `"instances":[${instances.join(',')}],"networks":${JSON.stringify(networks)}${kept}`;
-    return Buffer.byteLength(text) > MAX_FRAME_BYTES - FRAME_HEAD ? undefined : text;
+    parts.push(networks, kept);
+    length += Buffer.byteLength(networks) + Buffer.byteLength(kept);
+    if (length > MAX_FRAME_BYTES) return { text: undefined, digest: TOO_LARGE };
+    return {
+      text: `"instances":[${instances.join(',')}],"networks":${networks}${kept}`,
+      digest: hash('sha256', parts.join('\n')),
+    };
   }
 
   close(): void {
     this.#unsubscribe();
   }
+}
+
+function writtenContainer(container: AssignedContainer): WrittenContainer {
+  const text = JSON.stringify(container);
+  return {
+    text,
+    bytes: Buffer.byteLength(text) + ',"container":'.length,
+    digest: hash('sha256', text),
+  };
 }
 
 function isStartedAttempt(tenant: TenantStore, owner: OwnerName, instanceId: string): boolean {
