@@ -4,10 +4,13 @@ import type { Caller } from '../harness/control-plane.ts';
 import { NodeFlow } from '../harness/node-flow.ts';
 import { PlaneProcess, type Tenant } from '../harness/plane-process.ts';
 import { primary, replica } from '../harness/promotion-stage.ts';
+import { Pace } from './pace.ts';
+import { StolenTime } from './stolen-time.ts';
 import { createVolume, type VolumeAgent, volumeAgent, VOLUMES, volumeOnce } from '../agents/volume-agent.ts';
 
 /** Every 20 ms something, whether or not what came before was answered: who waits would measure too little. */
 const EVERY_MS = 20;
+const TURNS_PER_SECOND = 1000 / EVERY_MS;
 const TURNS_PER_MINUTE = 60_000 / EVERY_MS;
 /** Written in turn: nobody writes the same record again before the last write was answered. */
 const RECORDS = 20;
@@ -16,17 +19,37 @@ const HEARTBEAT_MS = 5_000;
 
 export interface Quantiles {
   readonly count: number;
+  /** Others, in whose time the host ran other machines: how long they took is not judged. */
+  readonly away: number;
+  /** How much slower than usual the machine was meanwhile. */
+  readonly slowness: number;
   readonly p50: number;
   readonly p99: number;
   readonly most: number;
   readonly failed: readonly string[];
 }
 
-function quantiles(samples: readonly number[], failed: readonly string[]): Quantiles {
-  const sorted = samples.toSorted((a, b) => a - b);
+interface Sample {
+  readonly ms: number;
+  readonly away: boolean;
+}
+
+function quantiles(samples: readonly Sample[], pace: Pace, failed: readonly string[]): Quantiles {
+  const sorted = samples
+    .filter(({ away }) => !away)
+    .map(({ ms }) => ms)
+    .toSorted((a, b) => a - b);
   const at = (share: number): number =>
     Math.round(sorted[Math.ceil(sorted.length * share) - 1] ?? Number.NaN);
-  return { count: sorted.length, p50: at(0.5), p99: at(0.99), most: at(1), failed: failed.slice(0, 10) };
+  return {
+    count: sorted.length,
+    away: samples.length - sorted.length,
+    slowness: pace.slowness,
+    p50: at(0.5),
+    p99: at(0.99),
+    most: at(1),
+    failed: failed.slice(0, 10),
+  };
 }
 
 /**
@@ -127,7 +150,9 @@ export class Bystander {
     longer?: { readonly ms: number; readonly unless: (soFar: Quantiles) => boolean },
   ): Promise<Quantiles> {
     let forMs = ms;
-    const samples: number[] = [];
+    const samples: Sample[] = [];
+    const stolen = new StolenTime();
+    const pace = new Pace();
     let told = 0;
     const failed: string[] = [];
     const under = new Set<Promise<void>>();
@@ -135,18 +160,20 @@ export class Bystander {
     for (let turn = 0; ; turn += 1) {
       const dueMs = begun + turn * EVERY_MS;
       if (dueMs > begun + forMs) {
-        if (longer === undefined || forMs >= longer.ms || longer.unless(quantiles(samples, failed))) break;
+        if (longer === undefined || forMs >= longer.ms || longer.unless(quantiles(samples, pace, failed)))
+          break;
         forMs = longer.ms;
       }
       if (turn > 0 && turn % TURNS_PER_MINUTE === 0) {
-        everyMinute(quantiles(samples.slice(told), failed));
+        everyMinute(quantiles(samples.slice(told), pace, failed));
         told = samples.length;
       }
+      if (turn % TURNS_PER_SECOND === 0) pace.take();
       await new Promise((resolve) => setTimeout(resolve, Math.max(0, dueMs - performance.now())));
-      const startedMs = performance.now();
+      const fromMs = performance.now();
       const one = this.#next(turn)
         .then(({ status, body }) => {
-          samples.push(performance.now() - startedMs);
+          samples.push({ ms: performance.now() - fromMs, away: stolen.since(fromMs) });
           if (status >= 400) failed.push(`${status} ${JSON.stringify(body)}`);
         })
         .catch((error: unknown) => void failed.push(String(error)))
@@ -154,7 +181,8 @@ export class Bystander {
       under.add(one);
     }
     await Promise.all(under);
-    return quantiles(samples, failed);
+    stolen.end();
+    return quantiles(samples, pace, failed);
   }
 
   /** What became of its volume. */
