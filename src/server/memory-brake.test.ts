@@ -70,15 +70,22 @@ describe('the brake', () => {
     expect(heap.collections).toBe(3);
   });
 
-  it('counts what is held as text as read, and has it read before that is much', () => {
+  it('counts what is held as text as read, and has it read before there is little room', () => {
     const heap = new TestHeap();
     const brake = new MemoryBrake(heap, 0.8);
     let read = 0;
     const texts = { textBytes: 12, readTexts: async () => void (read += 1) };
     brake.follow(texts);
+    heap.used = 300;
+    brake.added(0);
+    expect(read).toBe(0);
+    // Nobody knows yet what of it lives.
+    heap.used = 500;
+    brake.added(0);
+    expect(read).toBe(1);
     heap.collected(300);
     brake.added(0);
-    expect([brake.share, read]).toEqual([0.396, 0]);
+    expect([brake.share, read]).toEqual([0.396, 1]);
     // Written since: by estimate, and once.
     heap.used = 350;
     texts.textBytes = 13;
@@ -88,12 +95,16 @@ describe('the brake', () => {
     texts.textBytes = 0;
     heap.used = 404;
     expect(brake.share).toBe(0.404);
+    texts.textBytes = 2;
+    heap.collected(484);
+    brake.added(0);
+    expect([brake.share, read]).toEqual([0.5, 2]);
     texts.textBytes = 1;
     heap.collected(700);
-    expect([brake.pressure(), read]).toEqual(['tight', 1]);
+    expect([brake.pressure(), read]).toEqual(['tight', 2]);
     texts.textBytes = 13;
     heap.collected(700);
-    expect([brake.pressure(), read]).toEqual(['full', 2]);
+    expect([brake.pressure(), read]).toEqual(['full', 3]);
   });
 
   it('reads texts before it collects under pressure', async () => {

@@ -25,9 +25,10 @@ const TIGHT_BELOW = 0.1;
 const ENDS_BELOW = 0.05;
 /** What a record takes in the heap, in bytes of its text: twice for deployments, and parsed. */
 const HEAP_PER_BYTE = 8;
-/** Of the limit, what texts may come to once they are read: beyond it they are, so that it is known. Under pressure it is nearly nothing. */
-const READ_ABOVE = 0.1;
-const READ_UNDER_PRESSURE = 0.01;
+/** Of the heap, with texts counted as read: from here on they are, so that what they take is known. */
+const READ_FROM = 0.5;
+/** What is not worth it. */
+const READ_ABOVE = 0.01;
 /** Without a collection it is unknown what deletions freed; one of a large heap takes a second, though. */
 const COLLECT_EVERY_MS = 10_000;
 
@@ -66,11 +67,13 @@ export class MemoryBrake {
   /** Bytes of text that are now held in memory. */
   added(bytes: number): void {
     this.#addedBytes += Math.max(0, bytes);
-    void this.#read(READ_ABOVE);
+    // Asking the heap takes long, and is needed only until it was collected once.
+    const filled = this.#live === Number.POSITIVE_INFINITY ? this.share : this.#estimate();
+    if (filled >= READ_FROM) void this.#read();
   }
 
-  #read(above: number): Promise<void> | undefined {
-    return this.#unreadBytes() > above * this.#heap.limitBytes() ? this.#texts?.readTexts() : undefined;
+  #read(): Promise<void> | undefined {
+    return this.#unreadBytes() > READ_ABOVE * this.#heap.limitBytes() ? this.#texts?.readTexts() : undefined;
   }
 
   #unreadBytes(): number {
@@ -114,7 +117,7 @@ export class MemoryBrake {
 
   /** Not more often than now and then: under pressure the heap is large. What texts really take is known once they are read. */
   #measure(): void {
-    const reading = this.#read(READ_UNDER_PRESSURE);
+    const reading = this.#read();
     const now = this.#nowMs();
     if (now - this.#collectedAtMs < COLLECT_EVERY_MS) return;
     this.#collectedAtMs = now;

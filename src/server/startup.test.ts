@@ -5,13 +5,13 @@ import { createMemoryKv } from './store/memory.ts';
 
 const MIB = 2 ** 20;
 
-/** A heap of 100 MiB, and texts that come to so much of it once they are read. */
-function starting(texts: number, decoded: number) {
+/** A heap of 100 MiB unless told, and texts that come to so much of it once they are read. */
+function starting(texts: number, decoded: number, limit = 100 * MIB) {
   const heap = { used: 10 * MIB, collected: (): void => undefined };
   const brake = new MemoryBrake(
     {
       usedBytes: () => heap.used,
-      limitBytes: () => 100 * MIB,
+      limitBytes: () => limit,
       onCollected: (listener) => void (heap.collected = listener),
       collect: () => heap.collected(),
     },
@@ -51,5 +51,12 @@ describe('a start', () => {
     await expect(page()).rejects.toThrow(
       /the heap of 100 MiB was full after 5 MiB of them\. Start it with NODE_OPTIONS=/,
     );
+  });
+
+  it('leaves a small heap room for what controllers add', async () => {
+    await expect(starting(11 * MIB, 42 * MIB, 60 * MIB).page()).rejects.toThrow(
+      /the heap of 60 MiB was full/,
+    );
+    await starting(11 * MIB, 39 * MIB, 60 * MIB).page();
   });
 });

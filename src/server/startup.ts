@@ -41,6 +41,12 @@ const FULL_HEAP = 0.92;
 /** Above what the records alone need: for requests, and for the store to grow. */
 const SPARE = 1.6;
 const MIB = 2 ** 20;
+/** What controllers add as soon as all is read. Of a small heap that is more than what is left of it above. */
+const ADDED_BYTES = 10 * MIB;
+
+function isFull(brake: MemoryBrake): boolean {
+  return brake.share >= Math.min(FULL_HEAP, 1 - ADDED_BYTES / brake.limitBytes);
+}
 
 /** What texts may come to, with all else, while more of them are held as text: what is read at once is known. */
 const TEXTS_BELOW = 0.5;
@@ -58,11 +64,11 @@ export async function requireHeap(
   // The collector reports in a turn of its own.
   await turn();
   texts.keepTexts(brake.share < TEXTS_BELOW);
-  if (brake.share < FULL_HEAP) return;
+  if (!isFull(brake)) return;
   // Texts may come to less than is counted for them.
   await texts.readTexts();
   await brake.measured();
-  if (brake.share < FULL_HEAP) return;
+  if (!isFull(brake)) return;
   const { records, bytes } = await kv.size(HOT_PREFIX);
   const has = Math.round(brake.limitBytes / MIB);
   const needs = Math.ceil((has * SPARE * bytes) / Math.max(1, read));

@@ -7,6 +7,11 @@ const FIRST_MEMBER = /^\{"v":\d+,"id":"([^"\\]*)",/;
 /** More than that member takes. */
 const FIRST_BYTES = 80;
 
+/** Bytes of texts that were not read. */
+export interface UnreadBytes {
+  bytes: number;
+}
+
 /**
  * A record as its text until somebody asks for it: a start need not decode it, nor the collector look at it. The text lies among others outside the heap, or
  * is that of a record that was just written, which is lent to those who are told of it.
@@ -17,6 +22,8 @@ export class UnreadRecord<T> implements Stored<T> {
   readonly createRevision: number;
   readonly bytes: number;
   readonly #strings: SharedStrings;
+  readonly #unread: UnreadBytes;
+  #counts: 'later' | 'now' | 'no more' = 'later';
   #piece: Buffer | string | undefined;
   readonly #from: number;
   #record: T | undefined;
@@ -25,6 +32,7 @@ export class UnreadRecord<T> implements Stored<T> {
     { id, modRevision, createRevision, bytes }: Omit<Required<Stored<unknown>>, 'record'>,
     text: KeptText | string,
     strings: SharedStrings,
+    unread: UnreadBytes,
   ) {
     this.id = id;
     this.modRevision = modRevision;
@@ -34,6 +42,20 @@ export class UnreadRecord<T> implements Stored<T> {
     this.#piece = typeof text === 'string' ? text : text.piece;
     this.#from = typeof text === 'string' ? 0 : text.from;
     this.#record = undefined;
+    this.#unread = unread;
+    if (typeof text !== 'string') this.#count();
+  }
+
+  #count(): void {
+    if (this.#counts !== 'later') return;
+    this.#counts = 'now';
+    this.#unread.bytes += this.bytes;
+  }
+
+  /** It was read, or nobody will ask for it any more; it may be replaced while it is lent. */
+  uncount(): void {
+    if (this.#counts === 'now') this.#unread.bytes -= this.bytes;
+    this.#counts = 'no more';
   }
 
   /** Undefined once it was read, and while it is lent. */
@@ -65,7 +87,9 @@ export class UnreadRecord<T> implements Stored<T> {
   }
 
   takeBack(): void {
-    if (this.#piece !== undefined) this.#record = undefined;
+    if (this.#piece === undefined) return;
+    this.#record = undefined;
+    this.#count();
   }
 
   /** What was lent stays, and the text goes. */
@@ -84,6 +108,7 @@ export class UnreadRecord<T> implements Stored<T> {
     this.#strings.within(record);
     this.#record = record;
     this.#piece = undefined;
+    this.uncount();
     return record;
   }
 }

@@ -8,7 +8,7 @@ import type { PackedRow } from './packed-row.ts';
 import type { TenantRecords } from './records.ts';
 import { SharedStrings } from './shared-strings.ts';
 import { hashInText, UnreadDeployment } from './unread-deployment.ts';
-import { UnreadRecord } from './unread-record.ts';
+import { type UnreadBytes, UnreadRecord } from './unread-record.ts';
 
 /** Of what one unread text may hold: as it lies among others, or in a piece of such texts. */
 const LONGEST_PIECE = 2 * 1024 * 1024;
@@ -30,7 +30,7 @@ export class UnreadRecords {
   readonly #common = new SharedStrings(COMMON_STRINGS);
   readonly #texts = new KeptTexts();
   readonly #lent: UnreadRecord<unknown>[] = [];
-  #bytes = 0;
+  readonly #unread: UnreadBytes = { bytes: 0 };
   #reading: Promise<void> | undefined;
   /** False: what a first reading brings is read at once. */
   keeps = true;
@@ -41,9 +41,9 @@ export class UnreadRecords {
     this.#large = large;
   }
 
-  /** Of texts that take several times as much of the heap once they are read: no less than there are. */
+  /** Of texts that take several times as much of the heap once they are read. */
   get bytes(): number {
-    return this.#bytes;
+    return this.#unread.bytes;
   }
 
   /**
@@ -56,7 +56,8 @@ export class UnreadRecords {
     const isOfNewest =
       kind === 'deployment-status' && newest?.tenantId === tenantId && newest?.record.id === id;
     if (record === undefined || !(kind === 'deployments' || isOfNewest)) return undefined;
-    const unread = new UnreadRecord({ id, modRevision, createRevision, bytes }, value, this.#common);
+    const about = { id, modRevision, createRevision, bytes };
+    const unread = new UnreadRecord(about, value, this.#common, this.#unread);
     unread.lend(record);
     if (isOfNewest) this.#lent.push(newest.record, unread);
     else newest?.record.leave();
@@ -68,31 +69,26 @@ export class UnreadRecords {
   settled(): void {
     this.#newest?.record.leave();
     this.#newest = undefined;
-    for (const record of this.#lent) {
-      record.takeBack();
-      this.#bytes += record.bytes;
-    }
+    for (const record of this.#lent) record.takeBack();
     this.#lent.length = 0;
   }
 
   /** Reads what is text among these records, some of it in each turn of the event loop. */
   read(records: Iterator<Stored<unknown>>): Promise<void> {
-    if (this.#bytes === 0) return Promise.resolve();
+    if (this.bytes === 0) return Promise.resolve();
     this.#reading ??= this.#read(records).finally(() => (this.#reading = undefined));
     return this.#reading;
   }
 
   async #read(records: Iterator<Stored<unknown>>): Promise<void> {
-    const counted = this.#bytes;
     for (let bytes = 0; ; ) {
       const { value, done } = records.next();
-      if (done === true) break;
+      if (done === true) return;
       bytes += readText(value);
       if (bytes < READ_BYTES) continue;
       await turn();
       bytes = 0;
     }
-    this.#bytes -= counted;
   }
 
   /** Undefined: what it says is needed at once. */
@@ -103,9 +99,8 @@ export class UnreadRecords {
     const isLater = READ_LATER.has(kind);
     const hashAt = kind === 'deployments' ? hashInText(value) : undefined;
     if (!isLater && hashAt === undefined) return undefined;
-    this.#bytes += bytes;
-    if (hashAt === undefined) return new UnreadRecord(about, this.#texts.keep(value, bytes), this.#common);
-    return new UnreadDeployment(hashAt, about, this.#texts.keep(value, bytes), this.#common);
+    const rest = [about, this.#texts.keep(value, bytes), this.#common, this.#unread] as const;
+    return hashAt === undefined ? new UnreadRecord(...rest) : new UnreadDeployment(hashAt, ...rest);
   }
 
   /** Undefined: what it says is needed at once, or it is of another format, or something may be held in its place. */
@@ -115,15 +110,14 @@ export class UnreadRecords {
       const hashAt = row.isCurrent ? row.hashAt() : undefined;
       return hashAt === undefined
         ? undefined
-        : new UnreadDeployment(hashAt, row, this.#textOf(row), this.#common);
+        : new UnreadDeployment(hashAt, row, this.#textOf(row), this.#common, this.#unread);
     }
     if (kind === 'specs' || !READ_LATER.has(kind) || !row.isCurrent) return undefined;
-    return new UnreadRecord(row, this.#textOf(row), this.#common);
+    return new UnreadRecord(row, this.#textOf(row), this.#common, this.#unread);
   }
 
   /** Where it lies, unless it would hold much more than itself. */
   #textOf(row: PackedRow): KeptText {
-    this.#bytes += row.bytes;
     return row.piece.length > LONGEST_PIECE ? this.#texts.copy(row, row.bytes) : row;
   }
 }

@@ -262,6 +262,7 @@ export class StoreView {
     const { tenantId, kind, id, collection } = key;
     const deployments = deploymentsOf(key);
     if (deployments !== undefined && before !== undefined) this.#leave(deployments, id);
+    if (before instanceof UnreadRecord) before.uncount();
     collection.set(after, before?.bytes);
     const isNew = loading?.isNew === true && !loading.hasSnapshots;
     const derived = deployments && this.#derive(deployments, id, isNew);
@@ -277,6 +278,7 @@ export class StoreView {
     } catch (error) {
       // A text that cannot be read, found by the first who needs it: another reading finds it again instead of going on without.
       if (loading !== undefined) collection.delete(id);
+      if (after instanceof UnreadRecord) after.uncount();
       throw error;
     }
   }
@@ -290,6 +292,7 @@ export class StoreView {
     if (deployments !== undefined) this.#leave(deployments, key.id);
     const before = this.#collection(key.tenantId, key.kind).delete(key.id);
     if (before === undefined) return;
+    if (before instanceof UnreadRecord) before.uncount();
     if (key.tenantId === undefined && OF_TENANTS.has(key.kind)) this.#count(key.kind, before, -1);
     this.#emit({ ...key, before });
   }
@@ -310,6 +313,7 @@ export class StoreView {
     const before = isNew ? undefined : specs.get(after.id);
     // Records are loaded in any order: a snapshot that was stored later stays.
     if (!this.#isLoaded && before !== undefined && before.modRevision > after.modRevision) return undefined;
+    if (before instanceof UnreadRecord) before.uncount();
     specs.set(after, before?.bytes);
     return { tenantId, kind: 'specs', id: after.id, ...(before === undefined ? {} : { before }), after };
   }
@@ -402,7 +406,7 @@ export class StoreView {
     return this.#unread.bytes;
   }
 
-  /** Until nothing is held as text that was before. */
+  /** Until nothing is held as text any more, but what is written meanwhile. */
   readTexts(): Promise<void> {
     return this.#unread.read(this.#texts());
   }
