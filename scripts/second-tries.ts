@@ -5,12 +5,19 @@ import { ROOT } from './run.ts';
 
 const WHY_CHARACTERS = 300;
 
+/** Of a long list that was last seen, its end says more than its middle. */
+function shortened(text: string): string {
+  return text.length <= 2 * WHY_CHARACTERS
+    ? text
+    : `${text.slice(0, WHY_CHARACTERS)} … ${text.slice(-WHY_CHARACTERS)}`;
+}
+
 /** How its first try failed, in one line: nothing else of the run says it once the second has passed. */
 function whyOf(test: TestCase): string {
   const [first] = test.result().errors ?? [];
   if (first === undefined) return '';
   const at = first.stacks?.map(({ file, line }) => `${relative(ROOT, file)}:${line}`)[0] ?? '';
-  return `: ${at} ${first.message.replaceAll(/\s+/g, ' ').slice(0, WHY_CHARACTERS)}`;
+  return `: ${at} ${shortened(first.message.replaceAll(/\s+/g, ' '))}`;
 }
 
 /** Writes down the tests that failed first and passed when they were repeated: `scripts/test.ts` lists them at the end. */

@@ -322,7 +322,10 @@ describe('any control plane serves any request', () => {
       // As a whole map where the ways in of the others are told with it.
       await eventually(
         'told',
-        () => near.received,
+        () => {
+          expect(near.socket.readyState, 'the session is over').toBe(near.socket.OPEN);
+          return near.received;
+        },
         (all) =>
           all.some(
             (told) =>

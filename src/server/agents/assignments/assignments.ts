@@ -109,24 +109,27 @@ export class Assignments {
   #mark(tenantId: TenantId, node: string): void {
     if (this.#options.session(tenantId, node) === undefined) return;
     this.#dirty.set(nodeKey(tenantId, node), { tenantId, node });
-    if (this.#flushing) return;
-    this.#flushing = true;
     // After the changes of the commit that is being applied: one push for a hundred instances.
+    if (!this.#flushing) this.#flushLater();
+  }
+
+  #flushLater(): void {
+    this.#flushing = true;
     setImmediate(() => this.#flush());
   }
 
   #flush(): void {
+    this.#flushing = false;
     let length = 0;
     for (const [key, { tenantId, node }] of this.#dirty) {
       if (length > TURN_LENGTH) {
-        setImmediate(() => this.#flush());
+        this.#flushLater();
         return;
       }
       this.#dirty.delete(key);
       const session = this.#options.session(tenantId, node);
       if (session !== undefined) length += this.push(session);
     }
-    this.#flushing = false;
   }
 
   #facts(tenantId: TenantId, node: string): AssignmentFacts {
