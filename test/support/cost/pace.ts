@@ -1,6 +1,8 @@
 const RECORDS = 5000;
 /** Of processor time, every second while two cores of 2.5 GHz are busy with other things. */
 const USUAL_MS = 6.5;
+/** Beyond that it is to be looked into, whatever the machine. */
+const MOST = 2;
 
 /**
  * How long this machine takes for the same computation at that moment, by which what is allowed in milliseconds is multiplied: a processor that is shared
@@ -24,9 +26,10 @@ export class Pace {
     this.#tookMs.push((user + system) / 1000);
   }
 
-  /** Of half of the times; never less than one. */
+  /** Of half of the times; from one to two. */
   get slowness(): number {
     const sorted = this.#tookMs.toSorted((a, b) => a - b);
-    return Math.max(1, Math.round(((sorted[sorted.length >> 1] ?? 0) / USUAL_MS) * 100) / 100);
+    const times = (sorted[sorted.length >> 1] ?? 0) / USUAL_MS;
+    return Math.min(MOST, Math.max(1, Math.round(times * 100) / 100));
   }
 }

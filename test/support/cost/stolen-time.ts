@@ -28,22 +28,23 @@ export class StolenTime {
 
   constructor(read = stolenMs) {
     this.#read = read;
-    this.look(performance.now());
-    this.#timer = setInterval(() => this.look(performance.now()), EVERY_MS);
+    this.#look(performance.now());
+    this.#timer = setInterval(() => this.#look(performance.now()), EVERY_MS);
   }
 
-  look(atMs: number): void {
-    this.#readings.push({ atMs, stolenMs: this.#read() });
+  #look(atMs: number): Reading {
+    const reading = { atMs, stolenMs: this.#read() };
+    this.#readings.push(reading);
+    return reading;
   }
 
   /** Whether more was taken than hardly anything, from three seconds before `fromMs` until now. */
   since(fromMs: number, nowMs = performance.now()): boolean {
-    this.look(nowMs);
-    const first = this.#readings.findLast(({ atMs }) => atMs <= fromMs - BEFORE_MS) ?? this.#readings[0];
-    const last = this.#readings.at(-1);
-    if (first === undefined || last === undefined || last.atMs <= first.atMs) return false;
-    const taken = last.stolenMs - first.stolenMs;
-    return taken / ((last.atMs - first.atMs) * availableParallelism()) > MOST;
+    const last = this.#look(nowMs);
+    const first =
+      this.#readings.findLast(({ atMs }) => atMs <= fromMs - BEFORE_MS) ?? this.#readings[0] ?? last;
+    const wholeMs = (last.atMs - first.atMs) * availableParallelism();
+    return last.stolenMs - first.stolenMs > MOST * wholeMs;
   }
 
   end(): void {
