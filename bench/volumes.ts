@@ -2,7 +2,8 @@
  * What a replicated volume costs: writing and fsync on it, while its copy is brought up to date every second, against the bare
  * disk, the same file system without copies, and one of which a shell would take a snapshot every second and send nothing, in turn in the
  * same run; how far the copy lags behind under that load; and a look at 100,000 files that did not change. Both "nodes" are folders of
- * this machine, without a network between them; that of the copy is in memory where there is room, since a node's disk is its own. Needs root.
+ * this machine, without a network between them; that of the copy is in memory where there is room, since a node's disk is its own.
+ * Its processors are not: a writer that shares them with both ends of the copy is measured beside one on a processor that these are kept off. Needs root.
  *
  *     node bench/volumes.ts [btrfs|rsync]
  */
@@ -24,7 +25,8 @@ const MIB = 2 ** 20;
 /** Room for a large file, and for those of its copies that are kept for a moment. */
 const VOLUME_BYTES = 3072 * MIB;
 const MEMORY = '/dev/shm';
-const SYNC_ROUNDS = 4;
+const SYNC_ROUNDS = 8;
+const APART_ROUNDS = 4;
 /** One is over in half a second, and a disk that others share gives twice as much to the one as to the next: what is told is the middle one. */
 const WRITE_ROUNDS = 7;
 const BY_HAND_MS = 1000;
@@ -34,7 +36,7 @@ const WRITER = new URL('./support/volume-writer.ts', import.meta.url).pathname;
 
 const log = makeLog('warn', (line) => process.stdout.write(line));
 const root = mkdtempSync(join(tmpdir(), 'berth-bench-volumes-'));
-const apart = hasRoom(MEMORY) ? mkdtempSync(join(MEMORY, 'berth-bench-volumes-')) : root;
+const aside = hasRoom(MEMORY) ? mkdtempSync(join(MEMORY, 'berth-bench-volumes-')) : root;
 
 function hasRoom(folder: string): boolean {
   try {
@@ -51,9 +53,31 @@ function percentile(values: readonly number[], share: number): number {
   );
 }
 
-async function written(folder: string, what: 'large' | 'log'): Promise<Written> {
-  const { stdout } = await promisify(execFile)(process.execPath, [WRITER, folder, what]);
+/** `on`: the processors that it may run on; absent: those of everybody. */
+async function written(folder: string, what: 'large' | 'log', on?: string): Promise<Written> {
+  const command = [process.execPath, WRITER, folder, what];
+  const [program = '', ...args] = on === undefined ? command : ['taskset', '-c', on, ...command];
+  const { stdout } = await promisify(execFile)(program, args);
   return JSON.parse(stdout) as Written;
+}
+
+/** The first processor is left to the writer (the kernel runs there as it likes); the programs that make copies are started by this process and stay where it is. */
+async function apart<T>(work: (own: string) => Promise<T>): Promise<T | undefined> {
+  const { stdout } = await promisify(execFile)('taskset', ['-cp', String(process.pid)]);
+  const all = /: ([\d,-]+)$/m.exec(stdout)?.[1] ?? '';
+  const [first = '', ...others] = all.split(',').flatMap((part) => {
+    const [from = 0, to = from] = part.split('-').map(Number);
+    return Array.from({ length: to - from + 1 }, (_one, at) => String(from + at));
+  });
+  if (others.length === 0) return undefined;
+  const stay = (on: string): Promise<unknown> =>
+    promisify(execFile)('taskset', ['--all-tasks', '-cp', on, String(process.pid)]);
+  await stay(others.join(','));
+  try {
+    return await work(first);
+  } finally {
+    await stay(all);
+  }
 }
 
 function copiesOf(volume: OpenVolume): SnapshotCopies {
@@ -112,7 +136,7 @@ async function untilBelow(ages: readonly number[], limitMs: number): Promise<voi
 async function main(): Promise<void> {
   const [engine] = await detectVolumeEngines(log, process.argv[2]);
   if (engine === undefined) throw new Error('no engine for replicated volumes works here');
-  const places = [join(root, 'a'), join(apart, 'b'), join(root, 'c')].map((folder) => {
+  const places = [join(root, 'a'), join(aside, 'b'), join(root, 'c')].map((folder) => {
     mkdirSync(folder);
     return { id: 'vol_bench', folder };
   });
@@ -166,17 +190,26 @@ async function main(): Promise<void> {
     volume: [] as number[],
   };
   const steady: number[] = [];
+  const byHand = async (on?: string): Promise<Written> =>
+    withSnapshots(without.mount.mountPoint, alone, () => written(alone, 'log', on));
   for (let round = 0; round < SYNC_ROUNDS; round += 1) {
     syncs.bare.push(...(await written(bare, 'log')).syncs);
     syncs.alone.push(...(await written(alone, 'log')).syncs);
-    if (engine.name === 'btrfs')
-      syncs.byHand.push(
-        ...(await withSnapshots(without.mount.mountPoint, alone, () => written(alone, 'log'))).syncs,
-      );
+    if (engine.name === 'btrfs') syncs.byHand.push(...(await byHand()).syncs);
     lags.length = 0;
     syncs.volume.push(...(await written(data, 'log')).syncs);
     steady.push(...lags);
   }
+  const own = await (engine.name === 'btrfs'
+    ? apart(async (on) => {
+        const times = { byHand: [] as number[], volume: [] as number[] };
+        for (let round = 0; round < APART_ROUNDS; round += 1) {
+          times.byHand.push(...(await byHand(on)).syncs);
+          times.volume.push(...(await written(data, 'log', on)).syncs);
+        }
+        return times;
+      })
+    : undefined);
   clearInterval(sampler);
   await sender.end();
 
@@ -199,6 +232,12 @@ async function main(): Promise<void> {
     const [byHand, on] = [percentile(syncs.byHand, 0.99), percentile(syncs.volume, 0.99)];
     console.log(
       `fsync p99 with nothing but a snapshot a second ${byHand.toFixed(2)} ms, volume ${(on / byHand).toFixed(2)} of it`,
+    );
+  }
+  if (own !== undefined) {
+    const [hand, on] = [percentile(own.byHand, 0.99), percentile(own.volume, 0.99)];
+    console.log(
+      `fsync p99 of a writer on a processor that they are kept off: with nothing but a snapshot a second ${hand.toFixed(2)} ms, volume ${on.toFixed(2)} ms, ${(on / hand).toFixed(2)} of it`,
     );
   }
   for (const [load, ages] of [
@@ -234,7 +273,7 @@ async function main(): Promise<void> {
 }
 
 function clean(): void {
-  for (const folder of new Set([root, apart])) removeWithMounts(folder);
+  for (const folder of new Set([root, aside])) removeWithMounts(folder);
 }
 
 // Gigabytes, some of them in memory: they do not stay when it is ended half-way.

@@ -151,6 +151,21 @@ describe('a copy on its way through the control plane', () => {
     });
   });
 
+  it('brings that too when the receiver left in the middle, and says it only then', async () => {
+    const { outcome, streamId, end } = await held();
+    await end();
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    receiver.send({ type: 'data', streamId, value: { have: ['3.3'] } });
+    receiver.send({ type: 'end', streamId, error: { reason: 'receive_failed', message: 'no space left' } });
+    expect(await outcome).toEqual({
+      ok: false,
+      where: 'receiver',
+      reason: 'receive_failed',
+      message: 'no space left',
+      have: ['3.3'],
+    });
+  });
+
   it('waits for a slow receiver instead of being kept in memory', async () => {
     let made = 0;
     const endless = Readable.from(

@@ -3,10 +3,11 @@ import { fence } from '../../src/agent/volumes/fence.ts';
 import { readLeases } from '../../src/agent/volumes/lease-file.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Cluster, startCluster, type Tenant } from '../support/harness/cluster.ts';
-import { inTier } from '../support/fault-tier.ts';
+import { inTier, LONG_TIER } from '../support/fault-tier.ts';
 import { ensurePackages } from '../support/harness/packages.ts';
 import { PROMOTED_MS, VolumeStage } from '../support/harness/volume-stage.ts';
 
+const MIB = 2 ** 20;
 const ROUNDS = Number(process.env['BERTH_VOLUME_ROUNDS'] ?? inTier({ usual: 1, long: 20 }));
 // The programs refuse variables that they do not know.
 delete process.env['BERTH_VOLUME_ROUNDS'];
@@ -70,6 +71,36 @@ describe('a replicated volume', () => {
       await stage.clean(`cut-${round}`, id);
     },
     120_000,
+  );
+
+  it.runIf(LONG_TIER)(
+    'has its copy some seconds behind while much of it is written anew all the time',
+    async () => {
+      const body = { name: 'anew', class: 'replicated', type: 'volume', sizeBytes: 512 * MIB, replicas: 1 };
+      const made = await shop.call('POST', '/api/v1/dvm/volumes', body);
+      const id = made.body.id as string;
+      await eventually(
+        'it is ready',
+        () => stage.record(id),
+        ({ phase }) => phase === 'Ready',
+      );
+      const writer =
+        'while dd if=/dev/urandom of=/data/new bs=1M count=60 conv=fsync; do mv /data/new /data/large; sleep 1; done';
+      const volumes = [{ volumeId: id, mountPath: '/data', readOnly: false }];
+      await cluster.deploy(shop, { name: 'anew', command: ['sh', '-c', writer], volumes });
+      const copy = async () => (await stage.record(id)).replicas?.[0];
+      await eventually('its copy is live', copy, (one) => one?.state === 'live', PROMOTED_MS);
+      const seen: { readonly state: string; readonly lagSeconds: number | null }[] = [];
+      for (const end = performance.now() + 60_000; performance.now() < end; ) {
+        seen.push(await copy());
+        await new Promise((resolve) => setTimeout(resolve, 500));
+      }
+      const behind = seen.filter(({ state, lagSeconds }) => state !== 'live' || (lagSeconds ?? 99) > 20);
+      expect(behind, JSON.stringify(seen.map(({ lagSeconds }) => lagSeconds))).toEqual([]);
+      await cluster.phase(shop, 'anew', 'Running');
+      await stage.clean('anew', id);
+    },
+    180_000,
   );
 
   it('is mounted and written again when the watchdog ended its writers although its lease went on', async () => {

@@ -14,7 +14,7 @@ import { BTRFS } from './filesystem.ts';
 import { Image, type Measurement } from './image.ts';
 import type { Mount } from './mounts.ts';
 import { missingParts } from './missing.ts';
-import { outputOf } from './program.ts';
+import { outputOf, run } from './program.ts';
 import { Receiving } from './receiving.ts';
 import {
   compareCopies,
@@ -36,6 +36,11 @@ import {
 const EMPTY_STREAM_BYTES = 200;
 /** Of a volume that is written all the time, only so many takes check first whether it was. */
 const CHECK_EVERY = 4;
+/** Above these shares of its size the room of what was dropped is asked for: where a copy is kept, and nobody waits for that, and anywhere. */
+const TIGHT_COPY = 0.5;
+const TIGHT = 0.75;
+/** A large snapshot is taken apart for seconds. */
+const RECLAIM_TIMEOUT_MS = 30_000;
 
 /** Copies are read-only snapshots, sent as the difference to the last one that the other side has. */
 export class BtrfsEngine implements VolumeEngine {
@@ -190,8 +195,32 @@ class BtrfsVolume implements OpenVolume, SnapshotCopies {
    * dirty, so a take without the check holds them up half as often; it costs an empty copy when nothing was written.
    */
   async #isUnchanged(epoch: number): Promise<boolean> {
-    await btrfs('filesystem', 'sync', this.#top);
+    await this.#commit();
     return (await generationOf(this.#data(epoch))) === this.#generation;
+  }
+
+  /**
+   * What was deleted gives its room back when the kernel takes it apart: after a commit that was asked for, else twice a minute. Snapshots alone, however many
+   * of them are taken, do not bring that about.
+   */
+  async #commit(): Promise<void> {
+    await btrfs('filesystem', 'sync', this.#top);
+  }
+
+  async #giveBackAbove(share: number): Promise<void> {
+    try {
+      const { sizeBytes, usedBytes } = await this.measure();
+      if (usedBytes > sizeBytes * share) await this.#commit();
+    } catch {
+      // It comes back later.
+    }
+  }
+
+  async reclaim(): Promise<void> {
+    await this.#commit();
+    await run('btrfs', ['subvolume', 'sync', '-s', '1', this.#top], RECLAIM_TIMEOUT_MS);
+    // What was taken apart is free with the next commit.
+    await this.#commit();
   }
 
   async send(copy: CopyName, parent: CopyName | undefined): ReturnType<SnapshotCopies['send']> {
@@ -217,6 +246,8 @@ class BtrfsVolume implements OpenVolume, SnapshotCopies {
       this.#unfinished.delete(copyText(copy));
     }
     await this.#settleAside(parent);
+    // Of the copies before this one, too. The copy is whole, whatever becomes of that.
+    await this.#giveBackAbove(TIGHT_COPY);
   }
 
   async #removeHalf(copy: CopyName): Promise<void> {
@@ -225,7 +256,12 @@ class BtrfsVolume implements OpenVolume, SnapshotCopies {
 
   async drop(copy: CopyName): Promise<void> {
     await removeTakenAt(this.#copies, copy);
-    if ((await readdir(this.#copies)).includes(copyText(copy))) await subvolume('delete', this.#copy(copy));
+    if (!(await readdir(this.#copies)).includes(copyText(copy))) return;
+    await subvolume('delete', this.#copy(copy)).catch(async (error: unknown) => {
+      // Whoever lists copies meanwhile takes it for remains.
+      if ((await readdir(this.#copies)).includes(copyText(copy))) throw error;
+    });
+    await this.#giveBackAbove(TIGHT);
   }
 
   async diverged(): Promise<readonly Diverged[]> {

@@ -16,7 +16,7 @@ export type SendOutcome =
       readonly where: 'receiver' | 'way';
       readonly reason: string;
       readonly message: string;
-      /** What the receiver has, when it lacks what the copy builds on. */
+      /** What the receiver has, where that is good to build on. */
       readonly have?: readonly string[];
     };
 

@@ -36,6 +36,10 @@ class Changing implements SnapshotCopies {
   async drop(copy: CopyName): Promise<void> {
     this.kept = this.kept.filter((one) => !isSameCopy(one, copy));
   }
+  reclaimed = 0;
+  async reclaim(): Promise<void> {
+    this.reclaimed += 1;
+  }
   async demote(): Promise<void> {}
   async receive(): Promise<void> {}
   async discard(): Promise<void> {}
@@ -126,11 +130,51 @@ describe('the sender of copies', () => {
     expect(parents.slice(0, 3)).toEqual([undefined, '2.1', undefined]);
   });
 
+  it('builds on what the receiver says it still has, although it could not take the copy in', async () => {
+    const failed = {
+      ok: false,
+      where: 'receiver',
+      reason: 'receive_failed',
+      message: '',
+      have: ['2.1'],
+    } as const;
+    const { parents } = await sent(new Changing(), (count) => (count === 2 ? failed : OK), 3);
+    expect(parents.slice(0, 3)).toEqual([undefined, '2.1', '2.1']);
+  });
+
+  it('sends whole what the receiver could not build on, also on what it guessed at its start', async () => {
+    const failed = { ok: false, where: 'receiver', reason: 'receive_failed', message: '' } as const;
+    const before = [{ epoch: 1, sequence: 7 }];
+    const { parents } = await sent(new Changing(before), (count) => (count === 1 ? failed : OK), 2);
+    expect(parents.slice(0, 2)).toEqual(['1.7', undefined]);
+  });
+
+  it('keeps its parent while the receiver is busy with another copy', async () => {
+    const busy = { ok: false, where: 'receiver', reason: 'receiving', message: '' } as const;
+    const { parents } = await sent(new Changing(), (count) => (count === 2 ? busy : OK), 3);
+    expect(parents.slice(0, 3)).toEqual([undefined, '2.1', '2.1']);
+  });
+
   it('keeps its parent when only the way failed, and says so after three times', async () => {
     const lost = { ok: false, where: 'way', reason: 'connection_lost', message: 'cut' } as const;
     const { parents, sender } = await sent(new Changing(), (count) => (count === 1 ? OK : lost), 4);
     expect(parents.slice(0, 4)).toEqual([undefined, '2.1', '2.1', '2.1']);
     expect(sender.state()).toMatchObject([{ state: 'failed', problem: 'connection_lost: cut' }]);
+  });
+
+  it('asks for room where nothing can be taken any more, and takes the next', async () => {
+    const copies = new Changing();
+    copies.usedShare = 0.95;
+    const take = copies.take.bind(copies);
+    let count = 0;
+    copies.take = async (epoch) => {
+      count += 1;
+      if (count > 1 && copies.reclaimed === 0) throw new Error('No space left on device');
+      return take(epoch);
+    };
+    const { parents } = await sent(copies, () => OK, 2);
+    expect(parents.slice(0, 2)).toEqual([undefined, '2.1']);
+    expect(copies.reclaimed).toBeGreaterThan(0);
   });
 
   it('gives up parents of copies that lag when the volume is nearly full', async () => {

@@ -4,6 +4,7 @@ import type { VolumeObservation } from '../../core/protocol/agent-protocol.ts';
 import { backOffMs } from '../back-off.ts';
 import { type Log } from '../log.ts';
 import type { CopyLink, SendOutcome } from './copy-link.ts';
+import { CopyRoom } from './copy-room.ts';
 import {
   type Copy,
   type CopyName,
@@ -15,6 +16,8 @@ import {
 
 const BACK_OFF = { baseMs: 500, capMs: 10_000 };
 const FAILED_AFTER = 3;
+/** The receiver has not looked at the copy: nothing is changed by that. */
+const BUSY: ReadonlySet<string> = new Set(['receiving', 'too_many_streams']);
 /** Room is more than copies: above this share of the volume nothing is kept for copies that lag behind. */
 const TIGHT = 0.9;
 
@@ -38,6 +41,8 @@ interface Target {
   from: CopyName | undefined;
   /** What the next one builds on, when nothing is confirmed yet in this process: a guess that the receiver corrects. */
   guess: CopyName | undefined;
+  /** What it has is known from what it said. */
+  hasAnswered: boolean;
   failures: number;
   retryAtMs: number;
   problem: string | undefined;
@@ -53,6 +58,7 @@ export class CopySender {
   readonly #options: SenderOptions;
   readonly #targets = new Map<string, Target>();
   readonly #stop = new AbortController();
+  readonly #room = new CopyRoom();
   /** Until when the volume was known to be equal to this copy, on the monotonic clock. */
   readonly #equalMs = new Map<string, number>();
   /** What was there when it began: until a target has said what it has, any of them may be what both have. */
@@ -70,7 +76,7 @@ export class CopySender {
     for (const node of nodes) {
       if (this.#targets.has(node)) continue;
       const fresh = { confirmed: undefined, sending: undefined, from: undefined };
-      const rest = { guess: undefined, problem: undefined, failures: 0, retryAtMs: 0 };
+      const rest = { guess: undefined, hasAnswered: false, problem: undefined, failures: 0, retryAtMs: 0 };
       this.#targets.set(node, { node, ...fresh, ...rest });
     }
     this.#running ??= this.#run();
@@ -116,7 +122,7 @@ export class CopySender {
     }
     while (!signal.aborted) {
       const begun = performance.now();
-      for (const target of this.#targets.values()) target.guess ??= target.confirmed ?? guess;
+      for (const target of this.#targets.values()) if (!target.hasAnswered) target.guess ??= guess;
       if (this.#targets.size > 0) await this.#round();
       const leftMs = Math.max(20, begun + intervalMs - performance.now());
       await pause(leftMs, undefined, { signal }).catch(() => {});
@@ -138,7 +144,19 @@ export class CopySender {
       if (!this.#stop.signal.aborted && problem !== this.#problem)
         log.warn('no copy of a volume was taken', { volume: volumeId, problem });
       this.#problem = problem;
+      if (/no space left/i.test(problem)) await this.#makeRoom();
     }
+  }
+
+  /** The volume is full, most likely of what copies hold: a later round must not find it so. */
+  async #makeRoom(): Promise<void> {
+    if (this.#stop.signal.aborted) return;
+    const { copies } = this.#options;
+    // What it did not come to is dropped next time.
+    await this.#prune().catch(() => {});
+    // Not waited for: whoever ends this sender would wait, too.
+    if (copies.reclaim !== undefined && (await this.#room.settled(0)))
+      this.#room.reclaim(copies.reclaim(), () => {});
   }
 
   async #bring(target: Target): Promise<void> {
@@ -200,6 +218,7 @@ export class CopySender {
   }
 
   #succeeded(target: Target, copy: Copy): void {
+    target.hasAnswered = true;
     target.confirmed = copy;
     target.guess = undefined;
     target.failures = 0;
@@ -209,6 +228,10 @@ export class CopySender {
 
   async #failed(target: Target, outcome: Extract<SendOutcome, { readonly ok: false }>): Promise<void> {
     if (this.#stop.signal.aborted) return;
+    if (BUSY.has(outcome.reason)) {
+      target.retryAtMs = performance.now() + BACK_OFF.baseMs;
+      return;
+    }
     target.failures += 1;
     const problem = `${outcome.reason}: ${outcome.message}`;
     if (problem !== target.problem) {
@@ -218,12 +241,15 @@ export class CopySender {
     target.problem = problem;
     target.retryAtMs = performance.now() + backOffMs(target.failures, BACK_OFF);
     if (outcome.where !== 'receiver') return;
+    target.hasAnswered = true;
     // What it has in common with us, or a whole copy.
     const have = new Set(outcome.have ?? []);
     const common = (await this.#options.copies.list()).findLast((one) => have.has(copyText(one)));
     target.confirmed = common;
     target.guess = undefined;
-    if (outcome.have !== undefined) target.retryAtMs = 0;
+    // The same once more would fail once more.
+    const isOther = common === undefined ? target.from !== undefined : !isSameCopy(common, target.from);
+    if (outcome.have !== undefined && isOther) target.retryAtMs = 0;
   }
 
   /** Keeps what a next difference may be made from, and nothing else: it holds room of the volume. */

@@ -7,6 +7,7 @@ import type {
 import { type BackOff, backOffMs } from '../back-off.ts';
 import { BindNotAllowedError } from '../containers/bind-roots.ts';
 import { DivergenceAges } from './divergence-ages.ts';
+import { CopyRoom } from './copy-room.ts';
 import { type DivergenceRow, divergenceRows } from './divergence-rows.ts';
 import { fence } from './fence.ts';
 import { machineMs } from './lease-file.ts';
@@ -37,6 +38,7 @@ export class VolumeLane {
   readonly place: VolumePlace;
   readonly #ages: DivergenceAges;
   readonly #tools: VolumeTools;
+  readonly room = new CopyRoom();
   #order: AssignedVolume;
   #state: LaneState = UNKNOWN_VOLUME;
   #pass: Promise<void> | undefined;

@@ -74,7 +74,10 @@ export interface SnapshotCopies {
   ): Promise<{ readonly stream: Readable; readonly stop: () => void }>;
   /** Whole or not at all: until it resolves, the copy is not in `list`. */
   receive(copy: Copy, parent: CopyName | undefined, stream: AsyncIterable<Uint8Array>): Promise<void>;
+  /** Its room may come back a while later. */
   drop(copy: CopyName): Promise<void>;
+  /** Until the room of what was dropped has come back; fails where that takes long. Absent: it is back at once. */
+  reclaim?(): Promise<void>;
   diverged(): Promise<readonly Diverged[]>;
   /**
    * Removes one of `diverged`: its bytes are nowhere else. Soon: what takes long is done later, under another name. Fails when it is not

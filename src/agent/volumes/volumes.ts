@@ -22,6 +22,8 @@ import { ensureWatchdog } from './watchdog-process.ts';
 
 /** On a node that keeps copies: the newest, and the one before it, should the sender not have heard of the newest. */
 const KEPT_COPIES = 2;
+/** The control plane waits for 10 s until a copy is fetched. */
+const ROOM_MS = 7_000;
 const MEASURE_MS = 5_000;
 /** How often a lease is asked for again while it lasts. */
 const ASKED_PER_LEASE = 5;
@@ -268,25 +270,63 @@ export class Volumes {
     const copy: Copy = { epoch: volumeEpoch, sequence: header.sequence, takenAt: header.takenAt };
     const parent =
       header.parent === undefined ? undefined : { epoch: header.parentEpoch ?? 0, sequence: header.parent };
-    if (this.#receiving.has(volumeId)) {
-      throw new CopyRefusedError('receiving', 'another copy of the volume is being received');
-    }
+    const have = async (): Promise<readonly string[]> => (await copies.list()).map(copyText);
+    if (this.#receiving.has(volumeId))
+      throw new CopyRefusedError('receiving', 'another copy of the volume is being received', await have());
     this.#receiving.add(volumeId);
-    try {
-      await copies.receive(copy, parent, this.#options.link.fetch(relayId, signal));
-    } catch (error) {
-      const have = (await copies.list()).map(copyText);
-      if (error instanceof ParentMissingError)
-        throw new CopyRefusedError('parent_missing', error.message, have);
-      if (error instanceof ReceiveUnsafeError) throw new CopyRefusedError('receive_unsafe', error.message);
-      if (parent === undefined && /no space left/i.test(messageOf(error))) {
-        // A whole copy does not fit beside an old one.
-        for (const old of await copies.list()) await copies.drop(old);
+    let [hasBegun, isCut] = [false, false];
+    const fetched = async function* (source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+      try {
+        for await (const chunk of source) {
+          hasBegun = true;
+          yield chunk;
+        }
+      } catch (error) {
+        isCut = true;
+        throw error;
       }
-      throw new CopyRefusedError('receive_failed', messageOf(error));
+    };
+    try {
+      if (!(await kept.room.settled(ROOM_MS)) || signal.aborted)
+        throw new CopyRefusedError('receiving', 'the room of dropped copies is not back yet', await have());
+      await copies.receive(copy, parent, fetched(this.#options.link.fetch(relayId, signal)));
+    } catch (error) {
+      if (error instanceof CopyRefusedError) throw error;
+      if (error instanceof ParentMissingError)
+        throw new CopyRefusedError('parent_missing', error.message, await have());
+      if (error instanceof ReceiveUnsafeError) throw new CopyRefusedError('receive_unsafe', error.message);
+      const message = messageOf(error);
+      const isShort = !isCut && /no space left/i.test(message);
+      if (!isShort && hasBegun) kept.room.reset();
+      // Where the way was cut nothing is wrong with what is here.
+      if (!isShort) throw new CopyRefusedError('receive_failed', message, isCut ? await have() : undefined);
+      const isExhausted = copies.reclaim === undefined || kept.room.isExhausted(volumeEpoch);
+      try {
+        // What comes next builds on what is here again, unless that does not fit.
+        const known = isExhausted ? undefined : await have();
+        // A whole copy does not fit beside an old one. Meanwhile this node may have become the primary.
+        if (
+          isExhausted &&
+          parent === undefined &&
+          !('reason' in kept.receiving(header.engine, volumeEpoch))
+        ) {
+          for (const old of await copies.list()) await copies.drop(old);
+          await kept.received();
+        }
+        throw new CopyRefusedError('receive_failed', message, known);
+      } finally {
+        if (copies.reclaim !== undefined)
+          kept.room.reclaim(copies.reclaim(), (problem) =>
+            this.#options.log.warn('the room of dropped copies is not back yet', {
+              volume: volumeId,
+              problem: messageOf(problem),
+            }),
+          );
+      }
     } finally {
       this.#receiving.delete(volumeId);
     }
+    kept.room.reset();
     const older = (await copies.list()).toSorted(compareCopies).slice(0, -KEPT_COPIES);
     for (const old of older) await copies.drop(old);
     await kept.received();

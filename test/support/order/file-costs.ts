@@ -63,6 +63,7 @@ export const SYSTEM_COSTS: Readonly<Record<string, readonly [seconds: number, of
   'test/system/examples.test.ts': [18, 9],
   'test/system/cluster-vault.test.ts': [22, 9],
   'test/system/several-layouts.test.ts': [22, 14],
+  'test/suites/copies-room.test.ts': [18, 6],
   'test/system/recovery.test.ts': [16, 9],
   'test/system/several-compaction.test.ts': [16, 3],
   'test/system/cli-volumes.test.ts': [16, 9],

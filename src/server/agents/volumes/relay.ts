@@ -22,6 +22,8 @@ const FETCH_DEADLINE_MS = 10_000;
 const STALLED_MS = 60_000;
 /** The receiver may have to bring a large copy to its disk after the last byte. */
 const CONFIRM_MS = 130_000;
+/** Of a receiver that has left; the sender holds still for 30 s. */
+const REASON_MS = 10_000;
 const MAX_FRAME_BYTES = 2 ** 20;
 const MAX_RELAYS = 256;
 /** One tenant's nodes, however many volumes they keep, leave room for the copies of the others. */
@@ -249,7 +251,15 @@ export class Relay {
       receiver = first;
       receiver.on('error', () => {});
       const moving = pass(sender, source, receiver, new MessageRate(PIECES, this.#options.access.clock));
-      const early = await Promise.race([moving.then(() => undefined), ended]);
+      const early = await Promise.race([
+        moving.catch(async (error: unknown) => {
+          // Who cannot use the copy leaves, and then says why.
+          const why = await Promise.race([ended, gone, after(REASON_MS)]);
+          if (why === undefined) throw error;
+          return why;
+        }),
+        ended,
+      ]);
       if (early !== undefined) return early;
       return (
         (await Promise.race([ended, after(CONFIRM_MS)])) ??
@@ -280,10 +290,8 @@ async function pass(
   pieces: MessageRate,
 ): Promise<void> {
   let timer = setTimeout(() => sender.terminate(), STALLED_MS);
-  const left = (): void => void source.destroy(new Error('the receiving node ended the connection'));
   // A frame that the receiver does not take is waited for only as long as there is a sender.
   const gone = (): void => receiver.terminate();
-  receiver.once('close', left);
   sender.once('close', gone);
   try {
     for await (const item of source.iterator({ destroyOnReturn: false })) {
@@ -300,7 +308,6 @@ async function pass(
     throw new Error('the sending node ended the connection');
   } finally {
     clearTimeout(timer);
-    receiver.off('close', left);
     sender.off('close', gone);
   }
 }
