@@ -278,11 +278,17 @@ describe('a deployment in the dashboard', () => {
     await page.getByRole('tab', { name: 'Logs' }).click();
     const log = page.getByRole('log');
     await log.getByText('listening on :8080').first().waitFor();
-    berlin.print('\u001b[31mGET /cart 200\u001b[0m');
-    await log.getByText('GET /cart 200', { exact: true }).first().waitFor();
-    // Found in it, place by place, and held while it is read.
-    berlin.print('GET /cart 500');
-    await log.getByText('GET /cart 500').first().waitFor();
+    const first = berlin.print('\u001b[31mGET /cart 200\u001b[0m');
+    await log
+      .getByText('GET /cart 200', { exact: true })
+      .nth(first - 1)
+      .waitFor();
+    // Found in it, place by place, and held while it is read: one that comes later would not be the place that is shown.
+    const last = berlin.print('GET /cart 500');
+    await log
+      .getByText('GET /cart 500')
+      .nth(last - 1)
+      .waitFor();
     await page.getByLabel('Find in the log').fill('CART');
     const found = page.getByRole('status').filter({ hasText: /^\d+ of \d+$/ });
     const places = Number((await found.innerText()).split(' of ')[1]);
@@ -308,7 +314,7 @@ describe('a deployment in the dashboard', () => {
     expect(file.suggestedFilename()).toBe('scaled.log');
     expect(readFileSync(await file.path(), 'utf8')).toMatch(/^\d{4}-\S+Z ins_\w+ \| listening on :8080$/m);
     await page.getByRole('tab', { name: 'Events' }).click();
-    await page.getByText('deployment.created').waitFor();
+    await page.getByText('deployment.created').first().waitFor();
   });
 
   it('says how its instances failed, with what they printed last, as text', async () => {

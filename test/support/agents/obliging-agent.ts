@@ -142,10 +142,11 @@ export class ObligingAgent extends FollowingAgent {
     this.send({ type: 'end', streamId });
   }
 
-  /** One more line of everything that is followed. */
-  print(line: string): void {
+  /** One more line of everything that is followed; returns how many that is. */
+  print(line: string): number {
     for (const [streamId, timestamps] of this.#following)
       this.send({ type: 'data', streamId, text: printed(line, timestamps) });
+    return this.#following.size;
   }
 }
 
