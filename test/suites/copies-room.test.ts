@@ -128,6 +128,15 @@ class Pair {
     return copy;
   }
 
+  /** A copy that is there, and the one after it, of other bytes. */
+  async arrivedAndNext(mebibytes: number): Promise<readonly [arrived: Copy, next: Copy]> {
+    await this.rewrite(mebibytes);
+    const arrived = await this.take();
+    expect(await this.send(arrived)).toMatchObject({ ok: true });
+    await this.rewrite(mebibytes);
+    return [arrived, await this.take(arrived)];
+  }
+
   /** `isCut`: the way breaks in the middle. */
   async send(copy: Copy, parent?: Copy, isCut = false): Promise<Sent | undefined> {
     const { stream: whole, stop } = await copiesOf(this.primary).send(copy, parent);
@@ -201,11 +210,7 @@ describe('the node of a copy, while the volume is written over and over', () => 
 
   it('keeps what it has, and says so, when the way is cut', async () => {
     pair = await Pair.make(root, 160 * MIB, 160 * MIB);
-    await pair.rewrite(5);
-    const first = await pair.take();
-    expect(await pair.send(first)).toMatchObject({ ok: true });
-    await pair.rewrite(5);
-    const second = await pair.take(first);
+    const [first, second] = await pair.arrivedAndNext(5);
     const cutOff = { ok: false, reason: 'receive_failed', have: ['1.1'], kept: ['1.1'] };
     expect(await pair.send(second, first, true)).toMatchObject(cutOff);
     expect(await pair.send(second, first)).toMatchObject({ ok: true, kept: ['1.1', '1.2'] });
@@ -213,11 +218,7 @@ describe('the node of a copy, while the volume is written over and over', () => 
 
   it('gives up the old copy last, for one that does not fit beside it', async () => {
     pair = await Pair.make(root, 400 * MIB, 160 * MIB);
-    await pair.rewrite(90);
-    const first = await pair.take();
-    expect(await pair.send(first)).toMatchObject({ ok: true });
-    await pair.rewrite(90);
-    const second = await pair.take(first);
+    const [first, second] = await pair.arrivedAndNext(90);
     const short = { ok: false, message: expect.stringMatching(/no space left/i) };
     // Once more as it is, when the room of what was dropped is back; then whole, which needs no parent.
     expect(await pair.send(second, first)).toMatchObject({ ...short, have: ['1.1'], kept: ['1.1'] });

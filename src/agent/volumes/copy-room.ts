@@ -1,7 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
+/** In the words of programs and of Node. */
+export function isShortOfRoom(message: string): boolean {
+  return /no space left/i.test(message);
+}
+
 /**
- * Room on the node of a copy. What was dropped gives its room back later: a copy that does not fit is refused, and comes again when it is back. Only when
+ * Room of what was dropped, which comes back later. On the node of a copy, one that does not fit is refused until it has, and comes again; only when
  * one does not fit then either is there no more to be had.
  */
 export class CopyRoom {

@@ -155,6 +155,12 @@ describe('the sender of copies', () => {
     expect(parents.slice(0, 3)).toEqual([undefined, '2.1', '2.1']);
   });
 
+  it('says that the receiver is busy, which is no failure however long it lasts', async () => {
+    const busy = { ok: false, where: 'receiver', reason: 'receiving', message: 'another one' } as const;
+    const { sender } = await sent(new Changing(), (count) => (count === 1 ? OK : busy), 5);
+    expect(sender.state()).toMatchObject([{ state: 'live', problem: 'receiving: another one' }]);
+  });
+
   it('keeps its parent when only the way failed, and says so after three times', async () => {
     const lost = { ok: false, where: 'way', reason: 'connection_lost', message: 'cut' } as const;
     const { parents, sender } = await sent(new Changing(), (count) => (count === 1 ? OK : lost), 4);

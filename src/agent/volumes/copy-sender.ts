@@ -4,7 +4,7 @@ import type { VolumeObservation } from '../../core/protocol/agent-protocol.ts';
 import { backOffMs } from '../back-off.ts';
 import { type Log } from '../log.ts';
 import type { CopyLink, SendOutcome } from './copy-link.ts';
-import { CopyRoom } from './copy-room.ts';
+import { CopyRoom, isShortOfRoom } from './copy-room.ts';
 import {
   type Copy,
   type CopyName,
@@ -144,7 +144,7 @@ export class CopySender {
       if (!this.#stop.signal.aborted && problem !== this.#problem)
         log.warn('no copy of a volume was taken', { volume: volumeId, problem });
       this.#problem = problem;
-      if (/no space left/i.test(problem)) await this.#makeRoom();
+      if (isShortOfRoom(problem)) await this.#makeRoom();
     }
   }
 
@@ -228,12 +228,13 @@ export class CopySender {
 
   async #failed(target: Target, outcome: Extract<SendOutcome, { readonly ok: false }>): Promise<void> {
     if (this.#stop.signal.aborted) return;
+    const problem = `${outcome.reason}: ${outcome.message}`;
     if (BUSY.has(outcome.reason)) {
+      target.problem ??= problem;
       target.retryAtMs = performance.now() + BACK_OFF.baseMs;
       return;
     }
     target.failures += 1;
-    const problem = `${outcome.reason}: ${outcome.message}`;
     if (problem !== target.problem) {
       const { volumeId } = this.#options;
       this.#options.log.warn('sending a copy failed', { volume: volumeId, node: target.node, problem });

@@ -6,8 +6,8 @@ import type {
 } from '../../core/protocol/agent-protocol.ts';
 import { type BackOff, backOffMs } from '../back-off.ts';
 import { BindNotAllowedError } from '../containers/bind-roots.ts';
-import { DivergenceAges } from './divergence-ages.ts';
 import { CopyRoom } from './copy-room.ts';
+import { DivergenceAges } from './divergence-ages.ts';
 import { type DivergenceRow, divergenceRows } from './divergence-rows.ts';
 import { fence } from './fence.ts';
 import { machineMs } from './lease-file.ts';
@@ -36,9 +36,10 @@ const BACK_OFF: BackOff = { baseMs: 1_000, capMs: 30_000 };
 /** One volume on this node: looks, plans, takes one step after the other, and again as often as the order changes. */
 export class VolumeLane {
   readonly place: VolumePlace;
+  /** For copies of other nodes. */
+  readonly room = new CopyRoom();
   readonly #ages: DivergenceAges;
   readonly #tools: VolumeTools;
-  readonly room = new CopyRoom();
   #order: AssignedVolume;
   #state: LaneState = UNKNOWN_VOLUME;
   #pass: Promise<void> | undefined;

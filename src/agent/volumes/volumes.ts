@@ -8,6 +8,7 @@ import type {
 } from '../../core/protocol/agent-protocol.ts';
 import { AGE_STEP_MS } from './divergence-ages.ts';
 import type { DivergenceRow } from './divergence-rows.ts';
+import { isShortOfRoom } from './copy-room.ts';
 import { VolumeLane } from './lane.ts';
 import { LeaseLink } from './lease-link.ts';
 import { Leases } from './leases.ts';
@@ -16,7 +17,13 @@ import { isLeased } from './plan.ts';
 import { Preparations } from './preparations.ts';
 import { ReceiveUnsafeError } from './receiving.ts';
 import type { VolumeTools } from './steps.ts';
-import { compareCopies, type Copy, copyText, ParentMissingError } from './volume-engine.ts';
+import {
+  compareCopies,
+  type Copy,
+  copyText,
+  ParentMissingError,
+  type SnapshotCopies,
+} from './volume-engine.ts';
 import { VolumeMetadataFiles } from './volume-metadata.ts';
 import { ensureWatchdog } from './watchdog-process.ts';
 
@@ -274,55 +281,25 @@ export class Volumes {
     if (this.#receiving.has(volumeId))
       throw new CopyRefusedError('receiving', 'another copy of the volume is being received', await have());
     this.#receiving.add(volumeId);
-    let [hasBegun, isCut] = [false, false];
-    const fetched = async function* (source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-      try {
-        for await (const chunk of source) {
-          hasBegun = true;
-          yield chunk;
-        }
-      } catch (error) {
-        isCut = true;
-        throw error;
-      }
-    };
+    const arriving = new Arriving();
     try {
       if (!(await kept.room.settled(ROOM_MS)) || signal.aborted)
         throw new CopyRefusedError('receiving', 'the room of dropped copies is not back yet', await have());
-      await copies.receive(copy, parent, fetched(this.#options.link.fetch(relayId, signal)));
+      const source = arriving.follow(this.#options.link.fetch(relayId, signal));
+      await copies.receive(copy, parent, source);
     } catch (error) {
       if (error instanceof CopyRefusedError) throw error;
       if (error instanceof ParentMissingError)
         throw new CopyRefusedError('parent_missing', error.message, await have());
       if (error instanceof ReceiveUnsafeError) throw new CopyRefusedError('receive_unsafe', error.message);
       const message = messageOf(error);
-      const isShort = !isCut && /no space left/i.test(message);
-      if (!isShort && hasBegun) kept.room.reset();
-      // Where the way was cut nothing is wrong with what is here.
-      if (!isShort) throw new CopyRefusedError('receive_failed', message, isCut ? await have() : undefined);
-      const isExhausted = copies.reclaim === undefined || kept.room.isExhausted(volumeEpoch);
-      try {
-        // What comes next builds on what is here again, unless that does not fit.
-        const known = isExhausted ? undefined : await have();
-        // A whole copy does not fit beside an old one. Meanwhile this node may have become the primary.
-        if (
-          isExhausted &&
-          parent === undefined &&
-          !('reason' in kept.receiving(header.engine, volumeEpoch))
-        ) {
-          for (const old of await copies.list()) await copies.drop(old);
-          await kept.received();
-        }
-        throw new CopyRefusedError('receive_failed', message, known);
-      } finally {
-        if (copies.reclaim !== undefined)
-          kept.room.reclaim(copies.reclaim(), (problem) =>
-            this.#options.log.warn('the room of dropped copies is not back yet', {
-              volume: volumeId,
-              problem: messageOf(problem),
-            }),
-          );
+      if (!arriving.isCut && isShortOfRoom(message)) {
+        const isLast = parent === undefined && !('reason' in kept.receiving(header.engine, volumeEpoch));
+        throw await this.#tooLarge(kept, copies, { epoch: volumeEpoch, isLast, message });
       }
+      if (arriving.hasBegun) kept.room.reset();
+      // Where the way was cut nothing is wrong with what is here.
+      throw new CopyRefusedError('receive_failed', message, arriving.isCut ? await have() : undefined);
     } finally {
       this.#receiving.delete(volumeId);
     }
@@ -332,6 +309,37 @@ export class Volumes {
     await kept.received();
   }
 
+  /** `isLast`: it is whole, and this node still keeps a copy: what is here may go for it, where nothing else makes room. */
+  async #tooLarge(
+    kept: VolumeLane,
+    copies: SnapshotCopies,
+    {
+      epoch,
+      isLast,
+      message,
+    }: { readonly epoch: number; readonly isLast: boolean; readonly message: string },
+  ): Promise<CopyRefusedError> {
+    const isExhausted = copies.reclaim === undefined || kept.room.isExhausted(epoch);
+    try {
+      // What comes next builds on what is here again, unless that does not fit.
+      if (!isExhausted)
+        return new CopyRefusedError('receive_failed', message, (await copies.list()).map(copyText));
+      if (isLast) {
+        for (const old of await copies.list()) await copies.drop(old);
+        await kept.received();
+      }
+      return new CopyRefusedError('receive_failed', message);
+    } finally {
+      if (copies.reclaim !== undefined)
+        kept.room.reclaim(copies.reclaim(), (error) =>
+          this.#options.log.warn('the room of dropped copies is not back yet', {
+            volume: kept.order.id,
+            problem: messageOf(error),
+          }),
+        );
+    }
+  }
+
   async end(): Promise<void> {
     clearInterval(this.#measuring);
     clearInterval(this.#aging);
@@ -339,5 +347,24 @@ export class Volumes {
     this.#link?.end();
     await Promise.allSettled([...this.#kept.values()].map((kept) => kept.end()));
     for (const engine of this.#options.engines) engine.end?.();
+  }
+}
+
+/** A copy on its way in. */
+class Arriving {
+  hasBegun = false;
+  /** The way ended before the copy did. */
+  isCut = false;
+
+  async *follow(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    try {
+      for await (const chunk of source) {
+        this.hasBegun = true;
+        yield chunk;
+      }
+    } catch (error) {
+      this.isCut = true;
+      throw error;
+    }
   }
 }
