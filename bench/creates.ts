@@ -16,7 +16,16 @@ import { jobSpec, NOMAD, startNomad } from './support/nomad.ts';
 import { secured } from './support/secured.ts';
 import { BENCH_TOKEN, type ServerProcess, startServerProcess } from './support/server-process.ts';
 import { serviceSpec, Swarm } from './support/swarm.ts';
-import { inTurns, middleOf, ratioOf, type Turn, type TurnOptions, turnOf } from './support/turns.ts';
+import {
+  inTurns,
+  median,
+  middleOf,
+  overStarts,
+  ratioOf,
+  type Turn,
+  type TurnOptions,
+  turnOf,
+} from './support/turns.ts';
 
 /**
  * Durable creates over HTTP: deployments of Berth on its embedded store, services of Docker Swarm on a manager of its own, by the
@@ -29,11 +38,15 @@ import { inTurns, middleOf, ratioOf, type Turn, type TurnOptions, turnOf } from 
  * At one connection a bare node:http handler that commits as much as a create, to a store of the same kind, is beside each peer: what is left to be had from Node.
  * Beside kube-apiserver it is there at 64, too: how much of the times is etcd's and the machine's.
  * What Berth, Swarm and Nomad do just after they were started comes first, as "cold"; then all are warmed up alike, and ratios are of what follows.
- *   [BENCH_NOMAD=/path/of/nomad] [BENCH_KUBE_APISERVER=/path/of/kube-apiserver] node bench/creates.ts [seconds per turn]
+ * All are started several times: a ratio is taken within a start, and the median of the starts counts.
+ *   [BENCH_NOMAD=/path/of/nomad] [BENCH_KUBE_APISERVER=/path/of/kube-apiserver] node bench/creates.ts [seconds per turn] [starts]
  */
 const SECONDS = Number(process.argv[2] ?? 1);
+const STARTS = Number(process.argv[3] ?? 5);
 /** The machine is twice as fast in one second as in another: many short rounds tell more than few long ones. */
-const ROUNDS = 7;
+const ROUNDS = 2;
+/** It works for most of a minute on what it accepted in a turn. */
+const STARTS_OF_NOMAD = Math.min(STARTS, 2);
 /** Node compiles what is used often again and again: after so long a create costs what it costs from then on. */
 const WARM_UP = { connections: 64, seconds: SECONDS * 10 };
 
@@ -68,14 +81,38 @@ function show({ perSecond, p50, p99, errors, cpuMicros }: Turn): string {
 const atOnce = (connections: number): string => `${String(connections).padStart(2)} at once`;
 const ofReplicas = (replicas: number): string => `${replicas} replica${replicas === 1 ? '' : 's'}`;
 
-function besidePeer(own: readonly Turn[], peer: readonly Turn[], name: string): string {
-  return `Berth ${show(middleOf(own))}; ${name} ${show(middleOf(peer))}; Berth makes ${ratioOf('perSecond', own, peer).toFixed(2)} of ${name} for ${ratioOf('cpuMicros', own, peer).toFixed(2)} of its CPU`;
+/** The same side in each start. */
+type Starts = readonly (readonly Turn[])[];
+/** Of one start: what was compared, and the turns of each side. */
+type Compared = Map<string, readonly (readonly Turn[])[]>;
+
+const COLD = 'cold';
+const middle = (starts: Starts): Turn => middleOf(starts.flat());
+const ratios = (figure: 'perSecond' | 'cpuMicros', ours: Starts, theirs: Starts): readonly number[] =>
+  ours.map((turns, start) => ratioOf(figure, turns, theirs[start] ?? []));
+const ratio = (figure: 'perSecond' | 'cpuMicros', ours: Starts, theirs: Starts): string =>
+  median(ratios(figure, ours, theirs)).toFixed(2);
+
+function besidePeer(own: Starts, peer: Starts, name: string): string {
+  const each = ratios('perSecond', own, peer);
+  const byStart = each.map((one) => one.toFixed(2)).join(' ');
+  return `Berth ${show(middle(own))}; ${name} ${show(middle(peer))}; Berth makes ${median(each).toFixed(2)} of ${name} (by start ${byStart}) for ${ratio('cpuMicros', own, peer)} of its CPU`;
 }
 
-const besideBare = (bare: readonly Turn[], peer: readonly Turn[], name: string): string =>
-  bare.length === 0
+const besideBare = (bare: Starts, peer: Starts, name: string): string =>
+  bare.flat().length === 0
     ? ''
-    : `; a bare handler ${show(middleOf(bare))}, ${ratioOf('perSecond', bare, peer).toFixed(2)} of ${name}`;
+    : `; a bare handler ${show(middle(bare))}, ${ratio('perSecond', bare, peer)} of ${name}`;
+
+/** What all starts of it compared, a line for each: the peer first, Berth next, then the others by their names. */
+async function compare(
+  starts: number,
+  start: () => Promise<Compared>,
+  line: (side: (at: number) => Starts, what: string) => string,
+): Promise<void> {
+  for (const [what, seen] of await overStarts(starts, start))
+    console.log(`${what}: ${line((at) => seen.map((sides) => sides[at] ?? []), what)}`);
+}
 
 /** Berth on a store of its own, and a bare handler that commits as much to one. */
 interface Own {
@@ -124,7 +161,7 @@ const rounds = (connections: number, sides: readonly Creates[]): Promise<readonl
     (connections === 1 ? sides : sides.slice(0, -1)).map((side) => () => side(connections)),
   );
 
-async function besideSwarm(): Promise<void> {
+async function startBesideSwarm(): Promise<Compared> {
   await using stack = new AsyncDisposableStack();
   const port = await freePort();
   const listen = `--host=tcp://127.0.0.1:${port}`;
@@ -134,12 +171,12 @@ async function besideSwarm(): Promise<void> {
   await swarm.drain();
   const { server, bare } = await startOwn(stack);
   const overTls = await started(stack, startServerProcess({ args: certified.args }));
-  const compared = [daemon.pid, server.pid, overTls.pid, bare.pid];
+  const running = [daemon.pid, server.pid, overTls.pid, bare.pid];
   let answered = 0;
   // It answers before it has looked for a node: what it does after its turn is its own, too.
   const services = (replicas: number, socket: { readonly socketPath?: string } = {}): Creates => {
     const url = `http://127.0.0.1:${port}/v1.41/services/create`;
-    const create = creates({ url, ...socket, pid: daemon.pid, isSettled: true, compared }, (name) =>
+    const create = creates({ url, ...socket, pid: daemon.pid, isSettled: true, compared: running }, (name) =>
       serviceSpec({ name, image, command: [], replicas }),
     );
     return async (connections, seconds) => {
@@ -150,58 +187,73 @@ async function besideSwarm(): Promise<void> {
   };
   const sidesOf = (replicas: number): readonly Creates[] => [
     services(replicas),
-    berth(server, replicas, compared),
-    berth(overTls, replicas, compared),
-    ofBare(bare, 'http', compared),
+    berth(server, replicas, running),
+    berth(overTls, replicas, running),
+    ofBare(bare, 'http', running),
   ];
-  const cold: string[] = [];
-  for (const side of sidesOf(0)) cold.push(show(await side(1, SECONDS)));
-  console.log(`cold, ${atOnce(1)}: Berth ${cold[1]}; Swarm ${cold[0]}; TLS ${cold[2]}`);
+  const compared: Compared = new Map();
+  const cold: (readonly Turn[])[] = [];
+  for (const side of sidesOf(0)) cold.push([await side(1, SECONDS)]);
+  compared.set(`${COLD}, ${atOnce(1)}`, cold);
   for (const side of sidesOf(0)) await side(WARM_UP.connections, WARM_UP.seconds);
   for (const replicas of [0, 1])
-    for (const connections of [1, 64]) {
-      const byUnix = services(replicas, { socketPath: daemon.socketPath });
-      const [peer = [], own = [], tls = [], unix = [], alone = []] = await rounds(connections, [
-        ...sidesOf(replicas).slice(0, -1),
-        byUnix,
-        ofBare(bare, 'http', compared),
-      ]);
-      console.log(
-        `${atOnce(connections)}, ${ofReplicas(replicas)}: ${besidePeer(own, peer, 'Swarm')}; by its Unix socket Swarm makes ${middleOf(unix).perSecond.toFixed(0)}/s, ${ratioOf('perSecond', unix, peer).toFixed(2)} of that; TLS ${show(middleOf(tls))}, ${ratioOf('perSecond', tls, own).toFixed(2)} of plain${besideBare(alone, peer, 'Swarm')}`,
+    for (const connections of [1, 64])
+      compared.set(
+        `${atOnce(connections)}, ${ofReplicas(replicas)}`,
+        await rounds(connections, [
+          ...sidesOf(replicas).slice(0, -1),
+          services(replicas, { socketPath: daemon.socketPath }),
+          ofBare(bare, 'http', running),
+        ]),
       );
-    }
   // Of those under way when a turn ends, some are stored without an answer being waited for.
   const stored = await swarm.services();
   if (stored < answered) throw new Error(`Swarm answered ${answered} creates and has ${stored} services`);
+  return compared;
 }
 
-async function besideNomad(program: string): Promise<void> {
+const besideSwarm = (): Promise<void> =>
+  compare(STARTS, startBesideSwarm, (side, what) => {
+    const [peer, own, tls, unix, alone] = [side(0), side(1), side(2), side(3), side(4)];
+    if (what.startsWith(COLD))
+      return `Berth ${show(middle(own))}; Swarm ${show(middle(peer))}; TLS ${show(middle(tls))}`;
+    return `${besidePeer(own, peer, 'Swarm')}; by its Unix socket Swarm makes ${middle(unix).perSecond.toFixed(0)}/s, ${ratio('perSecond', unix, peer)} of that; TLS ${show(middle(tls))}, ${ratio('perSecond', tls, own)} of plain${besideBare(alone, peer, 'Swarm')}`;
+  });
+
+async function startBesideNomad(program: string): Promise<Compared> {
   await using stack = new AsyncDisposableStack();
   const nomad = await started(stack, startNomad(program));
   const { server, bare } = await startOwn(stack);
-  const compared = [nomad.pid, server.pid, bare.pid];
+  const running = [nomad.pid, server.pid, bare.pid];
   // It answers before it has evaluated a job: what it does after its turn is its own, too.
   const jobs = (count: number): Creates =>
-    creates({ url: `${nomad.url}/v1/jobs`, pid: nomad.pid, isSettled: true, compared }, (name) =>
+    creates({ url: `${nomad.url}/v1/jobs`, pid: nomad.pid, isSettled: true, compared: running }, (name) =>
       jobSpec(name, image, count),
     );
-  console.log(`cold, ${atOnce(1)}: Nomad ${show(await jobs(0)(1, SECONDS))}`);
+  const compared: Compared = new Map([[`${COLD}, ${atOnce(1)}`, [[await jobs(0)(1, SECONDS)]]]]);
   const sidesOf = (count: number): readonly Creates[] => [
     jobs(count),
-    berth(server, count, compared),
-    ofBare(bare, 'http', compared),
+    berth(server, count, running),
+    ofBare(bare, 'http', running),
   ];
   for (const side of sidesOf(0)) await side(WARM_UP.connections, WARM_UP.seconds);
   for (const connections of [1, 64])
-    for (const count of [0, 1]) {
-      const [peer = [], own = [], alone = []] = await rounds(connections, sidesOf(count));
-      console.log(
-        `${atOnce(connections)}, ${ofReplicas(count)}: ${besidePeer(own, peer, 'Nomad')}${besideBare(alone, peer, 'Nomad')}`,
-      );
-    }
+    for (const count of [0, 1])
+      compared.set(`${atOnce(connections)}, ${ofReplicas(count)}`, await rounds(connections, sidesOf(count)));
+  return compared;
 }
 
-async function besideKubeApiserver(program: string): Promise<void> {
+const besideNomad = (program: string): Promise<void> =>
+  compare(
+    STARTS_OF_NOMAD,
+    () => startBesideNomad(program),
+    (side, what) =>
+      what.startsWith(COLD)
+        ? `Nomad ${show(middle(side(0)))}`
+        : `${besidePeer(side(1), side(0), 'Nomad')}${besideBare(side(2), side(0), 'Nomad')}`,
+  );
+
+async function startBesideKubeApiserver(program: string): Promise<Compared> {
   await using stack = new AsyncDisposableStack();
   const [forUs, forThem] = [await started(stack, startEtcd()), await started(stack, startEtcd())];
   const { server, bare } = await startOwn(stack, forUs.endpoints[0] ?? '');
@@ -219,16 +271,25 @@ async function besideKubeApiserver(program: string): Promise<void> {
   );
   const sides = [objects, berth(server, 1), ofBare(bare, 'https')];
   for (const side of sides) await side(WARM_UP.connections, WARM_UP.seconds);
-  for (const connections of [1, 64]) {
-    const [peer = [], own = [], alone = []] = await inTurns(
-      ROUNDS,
-      sides.map((side) => () => side(connections)),
+  const compared: Compared = new Map();
+  for (const connections of [1, 64])
+    compared.set(
+      `${atOnce(connections)}, etcd and TLS`,
+      await inTurns(
+        ROUNDS,
+        sides.map((side) => () => side(connections)),
+      ),
     );
-    console.log(
-      `${atOnce(connections)}, etcd and TLS: ${besidePeer(own, peer, 'kube-apiserver')}${besideBare(alone, peer, 'kube-apiserver')}`,
-    );
-  }
+  return compared;
 }
+
+const besideKubeApiserver = (program: string): Promise<void> =>
+  compare(
+    STARTS,
+    () => startBesideKubeApiserver(program),
+    (side) =>
+      `${besidePeer(side(1), side(0), 'kube-apiserver')}${besideBare(side(2), side(0), 'kube-apiserver')}`,
+  );
 
 try {
   await besideSwarm();

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent, get } from 'node:https';
 import { tmpdir } from 'node:os';
@@ -7,15 +8,16 @@ import { Caddy } from '../src/agent/ingress/caddy.ts';
 import { type CaddyPlace, caddyConfig } from '../src/agent/ingress/caddy-config.ts';
 import { selfSigned } from '../test/support/harness/certificates.ts';
 import { ensurePackages } from '../test/support/harness/packages.ts';
-import { inTurns, median } from './support/turns.ts';
+import { inTurns, median, overStarts } from './support/turns.ts';
 
 /**
  * Requests and connections through Caddy as the agent configures it, against Caddy with a configuration of a few lines, both with the same
- * certificate and the same instance behind them, in turns within one run.
- *   node bench/ingress.ts [seconds per measurement] [rounds]
+ * certificate and the same instance behind them, in turns within one run. Both are started several times: the median of the starts counts.
+ *   node bench/ingress.ts [seconds per measurement] [starts]
  */
 const SECONDS = Number(process.argv[2] ?? 2);
-const ROUNDS = Number(process.argv[3] ?? 13);
+const STARTS = Number(process.argv[3] ?? 5);
+const ROUNDS = 4;
 const CONNECTIONS = 16;
 const HOST = 'shop.example.com';
 const INSTANCE = 18_190;
@@ -137,26 +139,38 @@ async function answers(port: number): Promise<void> {
   }
 }
 
-const bare = startBare();
-const { caddy, port } = await startIngress();
+async function oneStart(): Promise<ReadonlyMap<string, readonly (readonly number[])[]>> {
+  const bare = startBare();
+  const { caddy, port } = await startIngress();
+  try {
+    await Promise.all([answers(BARE), answers(port)]);
+    const compare = (kept: boolean): Promise<readonly (readonly number[])[]> =>
+      inTurns(
+        ROUNDS,
+        [BARE, port].map((at) => () => perSecond(at, kept)),
+      );
+    return new Map([
+      ['connection set-up', await compare(false)],
+      ['requests', await compare(true)],
+    ]);
+  } finally {
+    const gone = once(bare, 'exit');
+    bare.kill('SIGKILL');
+    await Promise.all([gone, caddy.stop()]);
+  }
+}
+
 try {
-  await Promise.all([answers(BARE), answers(port)]);
-  for (const [what, kept] of [
-    ['connection set-up', false],
-    ['requests', true],
-  ] as const) {
-    const [theirs = [], ours = []] = await inTurns(
-      ROUNDS,
-      [BARE, port].map((at) => () => perSecond(at, kept)),
+  for (const [what, starts] of await overStarts(STARTS, oneStart)) {
+    const of = (side: number): number => median(starts.flatMap((sides) => sides[side] ?? []));
+    const ratios = starts.map(([theirs = [], ours = []]) =>
+      median(ours.map((one, at) => one / (theirs[at] ?? one))),
     );
-    const ratio = median(ours.map((one, at) => one / (theirs[at] ?? one)));
     process.stdout.write(
-      `${what.padEnd(18)} ingress ${Math.round(median(ours))}/s  bare Caddy ${Math.round(median(theirs))}/s  ${ratio.toFixed(2)} of the bare one\n`,
+      `${what.padEnd(18)} ingress ${Math.round(of(1))}/s  bare Caddy ${Math.round(of(0))}/s  ${median(ratios).toFixed(2)} of the bare one (by start ${ratios.map((ratio) => ratio.toFixed(2)).join(' ')})\n`,
     );
   }
 } finally {
-  bare.kill('SIGKILL');
-  await caddy.stop();
   instance.kill('SIGKILL');
   rmSync(folder, { recursive: true, force: true });
 }

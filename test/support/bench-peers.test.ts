@@ -4,7 +4,7 @@ import { besideOthers } from '../../scripts/bench-peers.ts';
 it('shows what peers made in a column of each, and nothing of what was not there', () => {
   const page = besideOthers({
     creates: `cold,  1 at once: Berth 248/s, p50 3.6 ms, p99 8.7 ms, 4.15 ms CPU; Swarm 472/s, p50 1.7 ms, p99 7.9 ms, 1.88 ms CPU
- 1 at once, 0 replicas: Berth 559/s, p50 1.4 ms, p99 5.1 ms, 1.69 ms CPU; Swarm 564/s, p50 1.5 ms, p99 3.6 ms, 1.84 ms CPU; Berth makes 0.98 of Swarm for 0.92 of its CPU; TLS 501/s, p50 1.7 ms, p99 4.9 ms, 1.81 ms CPU, 0.85 of plain; a bare handler 827/s, p50 1.0 ms, p99 3.2 ms, 0.83 ms CPU, 1.52 of Swarm
+ 1 at once, 0 replicas: Berth 559/s, p50 1.4 ms, p99 5.1 ms, 1.69 ms CPU; Swarm 564/s, p50 1.5 ms, p99 3.6 ms, 1.84 ms CPU; Berth makes 0.98 of Swarm (by start 0.90 0.98 1.02) for 0.92 of its CPU; TLS 501/s, p50 1.7 ms, p99 4.9 ms, 1.81 ms CPU, 0.85 of plain; a bare handler 827/s, p50 1.0 ms, p99 3.2 ms, 0.83 ms CPU, 1.52 of Swarm
 64 at once, etcd and TLS: Berth 1360/s, p50 45.3 ms, p99 92.3 ms, 0.65 ms CPU; kube-apiserver 689/s, p50 85.7 ms, p99 205.3 ms, 2.32 ms CPU; Berth makes 1.88 of kube-apiserver for 0.30 of its CPU`,
     engine:
       '100 instances: engine alone (4 at once) 4.2, 4.9/s, Berth 5.0, 5.4/s, Swarm 4.4, 5.0/s (on the default bridge)',

@@ -22,8 +22,8 @@ etcd: 10,000 deployments x 10 on 5,000 nodes   900 placements/s    8,000 per cpu
     [12_345, 10_010],
   ],
   ingress: [
-    `connection set-up  ingress 1507/s  bare Caddy 1679/s  0.97 of the bare one
-requests           ingress 4100/s  bare Caddy 4155/s  0.99 of the bare one`,
+    `connection set-up  ingress 1507/s  bare Caddy 1679/s  0.97 of the bare one (by start 0.96 0.97 1.01)
+requests           ingress 4100/s  bare Caddy 4155/s  0.99 of the bare one (by start 0.98 0.99 1.02)`,
     [0.97],
   ],
   network: [
@@ -71,14 +71,14 @@ create  TLS, 2 threads     196/s  main thread  535 µs, all 1151 µs, client  43
   ],
   creates: [
     `cold,  1 at once: Berth 400/s, p50 1 ms, p99 9 ms, 2.10 ms CPU; Swarm 500/s, p50 1 ms, p99 9 ms, 0.90 ms CPU; TLS 390/s, p50 2 ms, p99 12 ms, 2.40 ms CPU
- 1 at once, 0 replicas: Berth 800/s, p50 1 ms, p99 3 ms, 1.20 ms CPU; Swarm 400/s, p50 2 ms, p99 5 ms, 0.80 ms CPU; Berth makes 2.00 of Swarm for 1.50 of its CPU; TLS 700/s, p50 1 ms, p99 3 ms, 1.30 ms CPU, 0.88 of plain
-64 at once, 0 replicas: Berth 4000/s, p50 15 ms, p99 29 ms, 0.40 ms CPU; Swarm 500/s, p50 90 ms, p99 200 ms, 0.60 ms CPU; Berth makes 8.00 of Swarm for 0.67 of its CPU; TLS 3000/s, p50 20 ms, p99 39 ms, 0.50 ms CPU, 0.75 of plain
+ 1 at once, 0 replicas: Berth 800/s, p50 1 ms, p99 3 ms, 1.20 ms CPU; Swarm 400/s, p50 2 ms, p99 5 ms, 0.80 ms CPU; Berth makes 2.00 of Swarm (by start 1.80 2.00 2.20) for 1.50 of its CPU; TLS 700/s, p50 1 ms, p99 3 ms, 1.30 ms CPU, 0.88 of plain
+64 at once, 0 replicas: Berth 4000/s, p50 15 ms, p99 29 ms, 0.40 ms CPU; Swarm 500/s, p50 90 ms, p99 200 ms, 0.60 ms CPU; Berth makes 8.00 of Swarm (by start 1.80 2.00 2.20) for 0.67 of its CPU; TLS 3000/s, p50 20 ms, p99 39 ms, 0.50 ms CPU, 0.75 of plain
  1 at once, 0 replicas: Berth 600/s, p50 1 ms, p99 3 ms, 1.20 ms CPU; Nomad 300/s, p50 3 ms, p99 9 ms, 4.80 ms CPU; Berth makes 2.00 of Nomad for 0.25 of its CPU
  1 at once, 1 replicas: Berth 600/s, p50 1 ms, p99 3 ms, 1.20 ms CPU; Nomad 375/s, p50 3 ms, p99 9 ms, 4.80 ms CPU; Berth makes 1.60 of Nomad for 0.25 of its CPU
 64 at once, 0 replicas: Berth 3000/s, p50 20 ms, p99 30 ms, 0.60 ms CPU; Nomad 1000/s, p50 60 ms, p99 90 ms, 2.40 ms CPU; Berth makes 3.00 of Nomad for 0.25 of its CPU
 64 at once, 1 replicas: Berth 3000/s, p50 20 ms, p99 30 ms, 0.60 ms CPU; Nomad 1250/s, p50 60 ms, p99 90 ms, 2.40 ms CPU; Berth makes 2.40 of Nomad for 0.25 of its CPU
- 1 at once, etcd and TLS: Berth 450/s, p50 2 ms, p99 5 ms, 1.20 ms CPU; kube-apiserver 250/s, p50 4 ms, p99 9 ms, 3.10 ms CPU; Berth makes 1.80 of kube-apiserver for 0.39 of its CPU
-64 at once, etcd and TLS: Berth 2500/s, p50 25 ms, p99 50 ms, 0.60 ms CPU; kube-apiserver 1000/s, p50 60 ms, p99 90 ms, 1.60 ms CPU; Berth makes 2.50 of kube-apiserver for 0.38 of its CPU; a bare handler 4300/s, p50 12 ms, p99 60 ms, 0.17 ms CPU, 4.30 of kube-apiserver`,
+ 1 at once, etcd and TLS: Berth 450/s, p50 2 ms, p99 5 ms, 1.20 ms CPU; kube-apiserver 250/s, p50 4 ms, p99 9 ms, 3.10 ms CPU; Berth makes 1.80 of kube-apiserver (by start 1.80 1.80 2.20) for 0.39 of its CPU
+64 at once, etcd and TLS: Berth 2500/s, p50 25 ms, p99 50 ms, 0.60 ms CPU; kube-apiserver 1000/s, p50 60 ms, p99 90 ms, 1.60 ms CPU; Berth makes 2.50 of kube-apiserver (by start 1.80 1.80 2.20) for 0.38 of its CPU; a bare handler 4300/s, p50 12 ms, p99 60 ms, 0.17 ms CPU, 4.30 of kube-apiserver`,
     [8, 2, 2.4, 1.6, 2.5, 1.8],
   ],
   api: [
