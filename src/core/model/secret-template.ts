@@ -16,6 +16,14 @@ const OPEN = '{{';
 const CLOSE = '}}';
 const SECRET_KEY = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
+/** As long as the name of a variable may be. */
+const MAX_SECRET_KEY_LENGTH = 256;
+
+/** Of a key that is written; one that is there is delivered whatever its length. */
+export function isNewSecretKey(text: string): boolean {
+  return text.length <= MAX_SECRET_KEY_LENGTH && isSecretKey(text);
+}
+
 export function isSecretKey(text: string): boolean {
   return SECRET_KEY.test(text);
 }

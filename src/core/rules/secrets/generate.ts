@@ -18,7 +18,7 @@ import {
   type SecretEncoding,
   type SecretPolicy,
 } from '../../model/secret-limits.ts';
-import { isSecretKey } from '../../model/secret-template.ts';
+import { isNewSecretKey } from '../../model/secret-template.ts';
 import { utf8Length } from '../../model/text-bytes.ts';
 import { memberField } from '../../rejections/redaction.ts';
 import { reject } from '../../rejections/reject.ts';
@@ -40,7 +40,7 @@ const keysRequired: GenerateRule = (block, place) => {
 
 const keysShaped: GenerateRule = (block, place) => {
   const keys = block.keys ?? [];
-  const index = keys.findIndex((key) => !isSecretKey(key));
+  const index = keys.findIndex((key) => !isNewSecretKey(key));
   if (index === -1) return undefined;
   return reject('secret_key_invalid', {
     field: `${place.block}.keys[${index}]`,
@@ -183,7 +183,7 @@ type KeyRule = (
 ) => Rejection | undefined;
 
 const singleKeyShaped: KeyRule = (key, _block, place) => {
-  if (isSecretKey(key)) return undefined;
+  if (isNewSecretKey(key)) return undefined;
   return reject('secret_key_invalid', {
     field: place.block,
     received: place.show(key),

@@ -1,6 +1,7 @@
 import { type GenerateDraft, generatedKeys } from '../../contract/secret-draft.ts';
 import type { SecretPolicy } from '../../model/secret-limits.ts';
-import { isSecretKey } from '../../model/secret-template.ts';
+import { isNewSecretKey } from '../../model/secret-template.ts';
+import type { SecretValue } from '../../model/secret-value.ts';
 import { utf8Length } from '../../model/text-bytes.ts';
 import { reject } from '../../rejections/reject.ts';
 import type { Rejection } from '../../rejections/rejection.ts';
@@ -19,7 +20,7 @@ export function checkValues(
   const field = `${place.prefix}values`;
   let total = 0;
   for (const [position, [key, value]] of Object.entries(values).entries()) {
-    if (!isSecretKey(key)) {
+    if (!isNewSecretKey(key)) {
       return reject('secret_key_invalid', {
         field: memberField(field, key),
         received: redacted(key),
@@ -49,6 +50,26 @@ export function checkValues(
     received: redacted(values),
     expected: `all values together at most ${policy.documentMaxBytes} bytes`,
     why: `The values of this document have ${total} bytes together.`,
+  });
+}
+
+/** What is sent is judged before; with what a document has already it may be more than one document holds. */
+export function checkDocument(
+  values: ReadonlyMap<string, SecretValue>,
+  field: string,
+  { documentMaxBytes }: SecretPolicy,
+): Rejection | undefined {
+  let [ofKeys, ofValues] = [0, 0];
+  for (const [key, value] of values) {
+    ofKeys += utf8Length(key);
+    ofValues += utf8Length(value.reveal());
+  }
+  if (Math.max(ofKeys, ofValues) <= documentMaxBytes) return undefined;
+  return reject('secret_value_too_long', {
+    field,
+    received: '(redacted)',
+    expected: `all values of a document together at most ${documentMaxBytes} bytes, and all keys too; give what is new a document of its own`,
+    why: `With what is stored the document would have ${values.size} keys of ${ofKeys} bytes and values of ${ofValues} bytes together.`,
   });
 }
 

@@ -1,6 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { Resolve, Resolved, ResolveImage } from '../../../core/protocol/agent-protocol.ts';
+import {
+  MAX_FRAME_BYTES,
+  type Resolve,
+  type Resolved,
+  type ResolveImage,
+} from '../../../core/protocol/agent-protocol.ts';
 import type { ConfigFile } from '../../../core/model/config-file.ts';
 import type { Workload } from '../../../core/model/deployment.ts';
 import type { TenantId } from '../../../core/model/ids.ts';
@@ -24,6 +29,8 @@ import type { AgentSession } from '../sessions/session.ts';
 
 /** Answers under way for one session; an agent makes a few containers at a time. */
 const MAX_RESOLVING = 64;
+/** An agent ends a session that sends it more at once; the rest is the head of the message. */
+const MAX_MATERIAL_BYTES = MAX_FRAME_BYTES - 1024;
 const CREDENTIALS_DEADLINE_MS = 3000;
 /** Deployments whose last failure is remembered, so that a retry does not publish it again. */
 const MAX_REMEMBERED = 10_000;
@@ -126,14 +133,20 @@ export class MaterialResolver {
     // The secrets store may have been slow; what was true of the assignment must be true now.
     if (!session.open || this.#assigned(session, request) === undefined)
       return { ok: false, reason: 'not_assigned', message: 'the assignment changed meanwhile' };
-    this.#failures.delete(failureKey(tenantId, instance.deployment));
     const environment = Object.fromEntries([...resolved.env].map(([name, value]) => [name, value.reveal()]));
-    return {
+    const answer: Answer = {
       ok: true,
       environment,
       ...(given === undefined ? {} : { registry: given }),
       ...(spec.files === undefined ? {} : { files: spec.files }),
     };
+    const bytes = Buffer.byteLength(JSON.stringify(answer));
+    if (bytes > MAX_MATERIAL_BYTES) {
+      const message = `its secrets and files have ${bytes} bytes together, and a container is given at most ${MAX_MATERIAL_BYTES}; reference fewer or smaller documents`;
+      return this.#failed(tenantId, instance, { ok: false, reason: 'unusable', message });
+    }
+    this.#failures.delete(failureKey(tenantId, instance.deployment));
+    return answer;
   }
 
   async #resolveImage(session: AgentSession, request: ResolveImage): Promise<Answer> {

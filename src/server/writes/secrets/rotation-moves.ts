@@ -22,6 +22,7 @@ import { received } from '../../../core/rejections/redaction.ts';
 import { reject } from '../../../core/rejections/reject.ts';
 import type { Rejection } from '../../../core/rejections/rejection.ts';
 import { checkStagedCollisions } from '../../../core/rules/secrets/collision.ts';
+import { checkDocument } from '../../../core/rules/secrets/material.ts';
 import { rotationRejection } from '../../../core/rules/secrets/rotation.ts';
 import { secretWriteRules } from '../../../core/rules/secrets/write.ts';
 import { rotationConsumers } from '../../secrets/credential-holders.ts';
@@ -198,6 +199,8 @@ function decideStage(
     decided.records.set(text, stagedCredential(record, rotation, newest));
     return undefined;
   }
+  const tooLarge = checkDocument(made.values, 'values', admission.secrets.policy);
+  if (tooLarge) return tooLarge;
   decided.writes.push({
     path,
     values: made.values,

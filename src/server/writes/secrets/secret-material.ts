@@ -14,6 +14,7 @@ import {
   strictestAnchor,
   writtenCredential,
 } from '../../../core/secrets/credentials.ts';
+import { checkDocument } from '../../../core/rules/secrets/material.ts';
 import { redacted } from '../../../core/rejections/redaction.ts';
 import { reject } from '../../../core/rejections/reject.ts';
 import type { Rejection } from '../../../core/rejections/rejection.ts';
@@ -264,6 +265,8 @@ async function sentMaterial(
       // Judged by the version that the write expects: what is put there meanwhile fails it.
       const forbidden = facts.newest > 0 ? roleRejection(secrets, caller, path, workload, field) : undefined;
       if (forbidden) return forbidden;
+      const tooLarge = checkDocument(merged.values, field, secrets.policy);
+      if (tooLarge) return tooLarge;
       const made = [...generatedKeys(entry.generate)].filter(([key]) => merged.written.includes(key));
       const typed = Object.keys(entry.values ?? {}).filter((key) => merged.written.includes(key));
       plan.values = merged.values;

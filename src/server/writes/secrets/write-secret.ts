@@ -14,6 +14,7 @@ import { mintedAfter, strictestAnchor, writtenCredential } from '../../../core/s
 import { received } from '../../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../../core/rejections/reject.ts';
 import type { Rejection } from '../../../core/rejections/rejection.ts';
+import { checkDocument } from '../../../core/rules/secrets/material.ts';
 import { secretWriteRules } from '../../../core/rules/secrets/write.ts';
 import type { SECRETS } from '../../../core/operations/secrets.ts';
 import { REGISTRY_NAMESPACE } from '../../registry/credentials.ts';
@@ -180,6 +181,8 @@ export async function planDocument(
   { values, minted }: Pick<Composed, 'values' | 'minted'>,
 ): Promise<{ readonly version: number; readonly transaction: Transaction } | Rejection> {
   const { tenant } = caller;
+  const tooLarge = checkDocument(values, 'values', secrets.policy);
+  if (tooLarge) return tooLarge;
   const material = plannedMaterial(secrets, caller, [
     {
       path,
