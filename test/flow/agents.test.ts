@@ -344,6 +344,34 @@ describe('questions', () => {
     expect(body).toHaveLength(1);
     expect(body[0].details).toEqual({ reason: 'missing_document', instance: id });
   });
+
+  it('for more than one message holds are refused with a reason, and the session goes on', async () => {
+    const { agent } = await flow.connected('much-1', shop);
+    const most = Object.fromEntries(Array.from({ length: 8 }, (_, at) => [`V${at}`, 'x'.repeat(65_536)]));
+    const secrets: object[] = [];
+    for (let at = 0; at < 8; at += 1) {
+      expect((await shop.call('PUT', `/api/v1/secrets/resources/much-${at}`, { values: most })).status).toBe(
+        201,
+      );
+      secrets.push({ name: `M${at}`, vault_path: `resources/much-${at}`, anchor: 'external' });
+    }
+    const { id, specHash } = await flow.placed(shop, 'much', 'much-1', { secrets });
+    await assigned(agent, id);
+    const asked = async () => {
+      agent.send({ type: 'resolve', requestId: 'r', instanceId: id, specHash, secretsVersion: 0 });
+      return await agent.next('resolved');
+    };
+    for (let round = 0; round < 2; round += 1)
+      expect(await asked()).toMatchObject({
+        ok: false,
+        reason: 'unusable',
+        message: expect.stringContaining('at most 4193280'),
+      });
+    const { body } = await shop.call('GET', '/api/v1/events?kind=deployment.secret_unresolved&subject=much');
+    expect(body.map(({ details }: { details: object }) => details)).toEqual([
+      { reason: 'unusable', instance: id },
+    ]);
+  });
 });
 
 describe('streams', () => {

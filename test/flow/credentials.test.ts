@@ -176,6 +176,39 @@ describe('a credential with two consumers', () => {
     expect(held(api)).toEqual({ DB_password: 'one', DB_password_NEXT: 'three' });
   });
 
+  it('of which one is a canary alone does not move its deployment, and waits for it', async () => {
+    const label = await document();
+    const name = await consumer(await document());
+    const { secretsVersion, status } = await read(name);
+    const canary = (phase: string, body?: Json) =>
+      shop.call('POST', `/api/v1/deployments/${name}/canary${phase}`, body);
+    const spec = { secrets: [{ ...entry(label), name: 'C' }] };
+    const beside = (more: Json) =>
+      eventually(
+        () => agent.of(name),
+        (held) => held.some((one) => Object.entries(more).every(([key, value]) => one[key] === value)),
+      );
+    expect((await canary('', { spec })).status).toBe(201);
+    await beside({ C_password: 'one' });
+
+    const staged = await accepted(rotateAll(label, 'stage', { values: { password: 'two' } }));
+    expect([staged.consumers, staged.warnings.map(({ code }: { code: string }) => code)]).toEqual([[], []]);
+    const untouched = await read(name);
+    expect([untouched.secretsVersion, untouched.status.rotation]).toEqual([secretsVersion, status.rotation]);
+    await accepted(rotateAll(label, 'promote'));
+    const early = await refusal(rotateAll(label, 'retire'));
+    expect([early.code, early.why]).toEqual(['rotation_rollout_incomplete', expect.stringContaining(name)]);
+    expect((await canary('/abort')).status).toBe(200);
+    await settled(name);
+    await accepted(rotateAll(label, 'retire'));
+
+    expect((await canary('', { spec })).status).toBe(201);
+    await beside({ C_password: 'two' });
+    expect(agent.of(name).flatMap((one) => Object.keys(one))).not.toContain('C_password_NEXT');
+    expect((await canary('/abort')).status).toBe(200);
+    await settled(name);
+  });
+
   it('of two stages at once has one staged version', async () => {
     for (let round = 0; round < 5; round += 1) {
       const label = await document();

@@ -66,6 +66,46 @@ describe('a document of kind Secret', () => {
     expect(JSON.stringify([refused, all])).not.toContain(typed);
   });
 
+  it('stays within its bound, whatever is added to it and by whom', async () => {
+    const [name, web] = [fresh('db'), fresh('web')];
+    const most = Object.fromEntries(Array.from({ length: 8 }, (_, at) => [`V${at}`, 'x'.repeat(65_536)]));
+    expect((await call('PUT', `/api/v1/secrets/resources/${name}`, { values: most })).status).toBe(201);
+    const full = (answer: Awaited<ReturnType<typeof call>>, field: string) =>
+      expect([answer.status, answer.body.code, answer.body.field]).toEqual([
+        422,
+        'secret_value_too_long',
+        field,
+      ]);
+    const secret = { name: 'DB', vault_path: `resources/${name}`, anchor: 'external' };
+    const more = (material: object) => ({ replicas: 0, secrets: [{ ...secret, ...material }] });
+    for (const query of ['', '?dryRun=true']) {
+      full(await apply(name, { keys: ['more'] }, query), 'generate');
+      const body = { name: web, image: IMAGE, ...more({ values: { more: 'x' } }) };
+      full(await call('POST', `/api/v1/deployments${query}`, body), 'secrets[0].values');
+      full(
+        await call('POST', `/api/v1/deployments${query}`, {
+          ...body,
+          ...more({ generate: { keys: ['more'] } }),
+        }),
+        'secrets[0].generate',
+      );
+    }
+    const stage = { phase: 'stage', values: { more: 'x' } };
+    full(await call('POST', `/api/v1/secrets/resources/${name}/rotate`, stage), 'values');
+    full(
+      await call('PUT', `/api/v1/secrets/resources/${name}`, { values: most, generate: { keys: ['more'] } }),
+      'values',
+    );
+    expect(await versionOf(name)).toBe(1);
+    for (const body of [
+      { values: { [`K${'x'.repeat(256)}`]: 'x' } },
+      { generate: { keys: ['K'.repeat(257)] } },
+    ]) {
+      const refused = await call('PUT', `/api/v1/secrets/resources/${fresh('db')}`, body);
+      expect([refused.status, refused.body.code]).toEqual([422, 'secret_key_invalid']);
+    }
+  });
+
   it('is told once by two at the same moment', async () => {
     const name = fresh('db');
     const answers = await Promise.all(Array.from({ length: 8 }, () => apply(name, { keys: ['password'] })));
@@ -244,6 +284,39 @@ describe('a secret that is deleted', () => {
     expect((await write()).body.code).toBe('role_forbidden');
     await call('DELETE', `/api/v1/webhooks/${name}`);
     expect((await write()).status).toBe(201);
+  });
+
+  it('is not written by a deployer through a reference to what somebody put there', async () => {
+    const { body: made } = await call('POST', '/api/v1/tokens', { name: fresh('token'), role: 'deployer' });
+    const deployer = plane.as(made.token as string);
+    const [shared, own] = [fresh('shared'), fresh('own')];
+    const entryOf = (name: string, password?: string) => ({
+      ...entry(name).secrets[0],
+      anchor: 'process',
+      ...(password !== undefined && { values: { password } }),
+    });
+    await call('PUT', `/api/v1/secrets/resources/${shared}`, { values: { password: 'put there' } });
+    for (const [path, more] of [
+      ['deployments', { replicas: 0 }],
+      ['jobs', { schedule: '0 3 * * *' }],
+    ] as const) {
+      const name = fresh('evil');
+      const body = { name, image: IMAGE, ...more, secrets: [entryOf(shared)] };
+      expect((await deployer('POST', `/api/v1/${path}`, body)).status).toBe(201);
+      const { status, body: refused } = await deployer('PUT', `/api/v1/${path}/${name}`, {
+        secrets: [entryOf(shared, 'mine')],
+      });
+      expect([status, refused.code]).toEqual([403, 'role_forbidden']);
+      await deployer('DELETE', `/api/v1/${path}/${name}`);
+    }
+    expect(await versionOf(shared)).toBe(1);
+    // What its workload brought along it renews.
+    const name = fresh('web');
+    const body = { name, image: IMAGE, replicas: 0, secrets: [entryOf(own, 'one')] };
+    expect((await deployer('POST', '/api/v1/deployments', body)).status).toBe(201);
+    const renewed = await deployer('PUT', `/api/v1/deployments/${name}`, { secrets: [entryOf(own, 'two')] });
+    expect(renewed.status).toBe(200);
+    expect(await versionOf(own)).toBe(2);
   });
 
   it('is never taken from under a reference that is written at the same moment', async () => {

@@ -51,6 +51,8 @@ export interface CredentialRecord {
   readonly rotation?: CredentialRotation;
   readonly minted?: Readonly<Record<string, MintPolicy>>;
   readonly hooks?: CredentialHooks;
+  /** A request about secrets put it there, for others to read; absent: a workload brought it along, or another hand wrote it. */
+  readonly shared?: boolean;
   /** The version that a container of a `process` credential has had last. */
   readonly handed?: number;
 }

@@ -45,7 +45,8 @@ export const secretMaterialCodes = entries({
     title: 'A key of the secret cannot be part of a variable name.',
     cause:
       'Each key is delivered as the variable `NAME_key`, and placeholders name it, so it must have the shape of an environment variable. Hyphens, dots and a leading digit are refused. Keys are checked in `values` and in `generate.keys`.',
-    accepted: 'a letter or underscore, then letters, digits and underscores: [A-Za-z_][A-Za-z0-9_]*, at most 256 of them',
+    accepted:
+      'a letter or underscore, then letters, digits and underscores: [A-Za-z_][A-Za-z0-9_]*, at most 256 of them',
     failing: '{ "generate": { "keys": ["db-password"] } }',
     corrected: '{ "generate": { "keys": ["db_password"] } }',
     origin: '7.3',

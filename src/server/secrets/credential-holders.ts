@@ -93,10 +93,12 @@ export function rotationConsumers(
   // A certificate reaches ingress nodes with the version in service; nothing is rolled for it.
   for (const { owner } of references.consumers(tenant.tenantId, path.label).filter(isGiven)) {
     if (found.has(owner)) continue;
-    const instances = holdingInstances(tenant, owner, text);
     const { kind, name } = ownerOf(owner);
     const record = deploymentOf(tenant, owner);
     const entry = record?.spec.secrets.find(({ vault_path }) => vault_path === text);
+    // Its canary reads it: that is not rolled with the deployment, and holds what it was given as one that left does.
+    if (record !== undefined && entry === undefined) continue;
+    const instances = holdingInstances(tenant, owner, text);
     const pin = entry === undefined ? undefined : overlapOf(record?.rotation, entry);
     found.set(owner, {
       name,

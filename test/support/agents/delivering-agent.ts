@@ -16,6 +16,7 @@ export class DeliveringAgent extends FollowingAgent {
   readonly containers = new Map<string, Delivered>();
   /** Deployments whose containers of one `secretsVersion` never get healthy. */
   readonly sick = new Map<string, number>();
+  readonly #killed = new Set<string>();
 
   constructor(agent: ScriptedAgent) {
     super();
@@ -36,7 +37,7 @@ export class DeliveringAgent extends FollowingAgent {
   /** Their containers are gone, and made again. */
   kill(deployment: string): void {
     for (const [id, { instance }] of this.containers)
-      if (instance.deployment === deployment) this.containers.delete(id);
+      if (instance.deployment === deployment && this.containers.delete(id)) this.#killed.add(id);
   }
 
   override report(): void {
@@ -53,8 +54,9 @@ export class DeliveringAgent extends FollowingAgent {
 
   protected override observed(one: AssignedInstance): InstanceObservation {
     const container = this.containers.get(one.id);
+    const id = one.id as InstanceObservation['id'];
     if (container === undefined)
-      return { id: one.id as InstanceObservation['id'], phase: 'exited', exitCode: 1 };
+      return this.#killed.has(one.id) ? { id, phase: 'exited', exitCode: 1 } : { id, phase: 'creating' };
     const { secretsVersion } = container.instance;
     const health = this.sick.get(one.deployment) === secretsVersion ? 'unhealthy' : 'healthy';
     return { ...running(container.instance), health };

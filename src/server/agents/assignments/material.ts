@@ -5,6 +5,7 @@ import { ownerOf } from '../../../core/model/owner.ts';
 import type { SecretPolicy } from '../../../core/model/secret-limits.ts';
 import { type SecretPath, secretPathText, splitSecretPath } from '../../../core/model/secret-path.ts';
 import { isSpent, strictestAnchor, writtenCredential } from '../../../core/secrets/credentials.ts';
+import { pinsByPath } from '../../../core/secrets/rotation.ts';
 import type { Journal } from '../../journal/journal.ts';
 import { credentialRecord, rotationConsumers } from '../../secrets/credential-holders.ts';
 import { credentialId, credentialOf, type CredentialWrites } from '../../secrets/credential-writes.ts';
@@ -69,7 +70,11 @@ export async function deliverMaterial(
 /** Of a deployment, the phase that it stands in; of a job's run that a rotation asked for, the versions of that rotation. */
 function rotationOf(tenant: TenantStore, { deployment, once }: InstanceRecord): RotationState | undefined {
   const { kind, name } = ownerOf(deployment);
-  if (kind === 'deployment') return tenant.get('deployments', idOf('deployments', name))?.record.rotation;
+  if (kind === 'deployment') {
+    const record = tenant.get('deployments', idOf('deployments', name))?.record;
+    // A canary beside it takes part in what the deployment itself reads, and in nothing else.
+    return record && { secrets: Object.fromEntries(pinsByPath(record.rotation, record.spec.secrets)) };
+  }
   const runs = tenant.get('job-status', idOf('job-status', name))?.record.runs ?? [];
   const hook = runs.find(({ id }) => id === once?.runId)?.hook;
   if (hook === undefined) return undefined;

@@ -31,14 +31,18 @@ import {
   writeRefusalRejection,
 } from './credential-facts.ts';
 
-/** Only this workload reads the document; or none does, where the namespace belongs to workloads. */
+/**
+ * Only this workload reads the document; or none does, where the namespace belongs to workloads. Elsewhere a workload brought it along, too: to refer
+ * to what somebody put there makes nobody its owner.
+ */
 function isOwnDocument(
   { references }: SecretAdmission,
   tenant: TenantStore,
-  path: SecretPath,
+  { path, record }: CredentialFacts,
   workload: Workload,
 ): boolean {
   const { namespace, label } = path;
+  if (namespace !== 'deployments' && (record.shared === true || record.current === 0)) return false;
   if (references.webhooks(tenant.tenantId, path).length > 0) return false;
   const consumers = references.consumers(tenant.tenantId, label);
   if (consumers.length === 0) return namespace === 'deployments';
@@ -52,18 +56,18 @@ function isOwnDocument(
 function roleRejection(
   secrets: SecretAdmission,
   { tenant, principal }: MaterialCaller,
-  path: SecretPath,
+  facts: CredentialFacts,
   workload: Workload,
   field: string,
 ): Rejection | undefined {
   if (principal === undefined || allows(principal.role, 'secrets.write')) return undefined;
-  if (isOwnDocument(secrets, tenant, path, workload)) return undefined;
-  const text = secretPathText(path);
+  if (isOwnDocument(secrets, tenant, facts, workload)) return undefined;
+  const text = secretPathText(facts.path);
   return reject('role_forbidden', {
     field,
     received: principal.role,
     expected: `a reference to ${text} without material, or a document of its own; the roles ${rolesThatMay(['secrets.write']).join(', ')} may write ${text}`,
-    why: `${text} exists and is not read by this workload alone; the role ${principal.role} does not write such documents (secrets.write).`,
+    why: `${text} exists and is not this workload's alone; the role ${principal.role} does not write such documents (secrets.write).`,
   });
 }
 
@@ -263,7 +267,7 @@ async function sentMaterial(
     if (merged.written.length > 0) {
       if (facts.record.rotation !== undefined) return rotationInProgress(path, field);
       // Judged by the version that the write expects: what is put there meanwhile fails it.
-      const forbidden = facts.newest > 0 ? roleRejection(secrets, caller, path, workload, field) : undefined;
+      const forbidden = facts.newest > 0 ? roleRejection(secrets, caller, facts, workload, field) : undefined;
       if (forbidden) return forbidden;
       const tooLarge = checkDocument(merged.values, field, secrets.policy);
       if (tooLarge) return tooLarge;

@@ -189,7 +189,7 @@ export async function planDocument(
       values,
       expectedVersion: newest,
       stored,
-      settle: (record, version) => writtenCredential(record, version, minted),
+      settle: (record, version) => ({ ...writtenCredential(record, version, minted), shared: true }),
     },
   ]);
   const failed = await material.apply();
