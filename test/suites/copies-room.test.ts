@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readdirSync } from 'node:fs';
+import { mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -138,8 +138,12 @@ class Pair {
   }
 
   /** `isCut`: the way breaks in the middle. */
-  async send(copy: Copy, parent?: Copy, isCut = false): Promise<Sent | undefined> {
-    const { stream: whole, stop } = await copiesOf(this.primary).send(copy, parent);
+  async send(
+    copy: Copy,
+    parent?: Copy,
+    { isCut = false, from = this.primary }: { readonly isCut?: boolean; readonly from?: OpenVolume } = {},
+  ): Promise<Sent | undefined> {
+    const { stream: whole, stop } = await copiesOf(from).send(copy, parent);
     const stream = isCut ? Readable.from(cut(whole), { objectMode: false }) : whole;
     const { sequence, takenAt } = copy;
     const built = parent === undefined ? {} : { parent: parent.sequence, parentEpoch: parent.epoch };
@@ -155,7 +159,7 @@ class Pair {
     }
     const sent = this.sent.at(-1);
     // On a slow disk room takes longer to come back.
-    return sent?.reason === 'receiving' ? await this.send(copy, parent, isCut) : sent;
+    return sent?.reason === 'receiving' ? await this.send(copy, parent, { isCut, from }) : sent;
   }
 
   async end(): Promise<void> {
@@ -167,6 +171,7 @@ class Pair {
 describe('the node of a copy, while the volume is written over and over', () => {
   let root: string;
   let pair: Pair | undefined;
+  const closing: (() => Promise<unknown>)[] = [];
 
   beforeEach(() => {
     root = mkdtempSync(join(tmpdir(), 'berth-copies-'));
@@ -175,7 +180,48 @@ describe('the node of a copy, while the volume is written over and over', () => 
   afterEach(async () => {
     await pair?.end();
     pair = undefined;
+    for (const close of closing.splice(0)) await close();
     removeWithMounts(root);
+  });
+
+  it('goes by what arrives, not by names, when the primary counts anew', async () => {
+    pair = await Pair.make(root, 256 * MIB, 256 * MIB);
+    const [first, second] = await pair.arrivedAndNext(1);
+    expect(await pair.send(second, first)).toMatchObject({ ok: true, kept: ['1.1', '1.2'] });
+    // As a primary of an earlier release did that had lost its own copies.
+    const anew = async (name: string): Promise<readonly [OpenVolume, Copy, Copy]> => {
+      const engine = new BtrfsEngine();
+      const place = { id: ID, folder: join(root, name) };
+      const volume = await engine.open(place, 256 * MIB);
+      closing.push(() => engine.close(place));
+      const file = join(await volume.writable(1), name);
+      const take = async (text: string, last?: Copy): Promise<Copy> => {
+        writeFileSync(file, text);
+        const copy = await copiesOf(volume).take(1, last);
+        if (copy === undefined) throw new Error('nothing was taken');
+        return copy;
+      };
+      const before = await take('one');
+      return [volume, before, await take('two', before)];
+    };
+    const [again, one] = await anew('again');
+    expect(await pair.send(one, undefined, { from: again })).toMatchObject({
+      ok: true,
+      kept: ['1.1'],
+      told: 1,
+    });
+    const [third, before, after] = await anew('third');
+    // A name that is known stands for another moment: nothing is built on it.
+    expect(await pair.send(before, after, { from: third })).toMatchObject({
+      reason: 'parent_missing',
+      have: [],
+    });
+    expect(await pair.send(after, undefined, { from: third })).toMatchObject({ ok: true, told: 2 });
+    expect(await pair.send(before, undefined, { from: third })).toMatchObject({
+      ok: true,
+      kept: ['1.1'],
+      told: 1,
+    });
   });
 
   it('gets the room of the copies before back, and each time what has changed', async () => {
@@ -212,7 +258,7 @@ describe('the node of a copy, while the volume is written over and over', () => 
     pair = await Pair.make(root, 160 * MIB, 160 * MIB);
     const [first, second] = await pair.arrivedAndNext(5);
     const cutOff = { ok: false, reason: 'receive_failed', have: ['1.1'], kept: ['1.1'] };
-    expect(await pair.send(second, first, true)).toMatchObject(cutOff);
+    expect(await pair.send(second, first, { isCut: true })).toMatchObject(cutOff);
     expect(await pair.send(second, first)).toMatchObject({ ok: true, kept: ['1.1', '1.2'] });
   });
 

@@ -246,6 +246,75 @@ describe.each(ENGINES.map((make) => [make().name, make] as const))('volume engin
     expect(readFileSync(join(await again.writable(2), 'one')).length).toBe(8 * MIB);
   });
 
+  it('removes no copy of which it cannot tell whether it is complete', async () => {
+    const volume = await open('a');
+    writeFileSync(join(await volume.writable(1), 'one'), '1');
+    const copy = await take(volume, 1);
+    const to = await open('b');
+    await transfer(volume, to, copy);
+    const kept = join(root, 'b', 'mnt', 'copies', copyText(copy));
+    // Reading it fails, as it does for a bad sector.
+    rmSync(`${kept}.json`);
+    mkdirSync(`${kept}.json`);
+    await expect(copiesOf(to).list()).rejects.toThrow('EISDIR');
+    await expect(to.writable(2, true)).rejects.toThrow('EISDIR');
+    expect(readFileSync(join(kept, 'one'), 'utf8')).toBe('1');
+  });
+
+  it('gives no name twice under one epoch, whatever became of the copies', async () => {
+    const volume = await open('a');
+    const data = await volume.writable(1);
+    writeFileSync(join(data, 'file'), '1');
+    const first = await take(volume, 1);
+    writeFileSync(join(data, 'file'), '2');
+    const second = await take(volume, 1, first);
+    for (const copy of await copiesOf(volume).list()) await copiesOf(volume).drop(copy);
+    // Not of its memory either: the agent was started again.
+    const again = await open('a');
+    writeFileSync(join(data, 'file'), '3');
+    expect(await take(again, 1)).toMatchObject({ epoch: 1, sequence: second.sequence + 1 });
+    await again.writable(2);
+    expect(await take(again, 2)).toMatchObject({ epoch: 2, sequence: 1 });
+  });
+
+  it('lands no copy in a volume that was promoted meanwhile, and keeps what was in it', async () => {
+    const [a, b] = [await open('a'), await open('b')];
+    const data = await a.writable(1);
+    writeFileSync(join(data, 'orders'), 'one');
+    const first = await take(a, 1);
+    await transfer(a, b, first);
+    writeFileSync(join(data, 'orders'), 'one, two');
+    const second = await take(a, 1, first);
+    const sent = await copiesOf(a).send(second, first);
+    const begun = Promise.withResolvers<void>();
+    const promoted = Promise.withResolvers<void>();
+    async function* late(): AsyncGenerator<Buffer> {
+      const chunks: Buffer[] = [];
+      for await (const chunk of sent.stream as AsyncIterable<Buffer>) chunks.push(chunk);
+      begun.resolve();
+      await promoted.promise;
+      yield* chunks;
+    }
+    const landing = copiesOf(b)
+      .receive(second, first, Readable.from(late(), { objectMode: false }))
+      .then(
+        () => 'landed',
+        () => 'refused',
+      );
+    await begun.promise;
+    const epoch = b.writable(2, true);
+    setTimeout(() => promoted.resolve(), 300);
+    expect(readFileSync(join(await epoch, 'orders'), 'utf8')).toBe('one');
+    expect(await landing).toBe('refused');
+    writeFileSync(join(await epoch, 'orders'), 'one, three');
+    const next = await take(b, 2);
+    await copiesOf(a).demote();
+    const common = (await names(b)).includes(copyText(first)) ? first : undefined;
+    await transfer(b, a, next, common);
+    const [diverged] = await copiesOf(a).diverged();
+    expect(readFileSync(join(diverged?.path ?? '', 'orders'), 'utf8')).toBe('one, two');
+  });
+
   it('refuses a difference to what it does not have', async () => {
     const [from, to] = [await open('a'), await open('b')];
     writeFileSync(join(await from.writable(1), 'one'), '1');

@@ -11,7 +11,9 @@ import {
 } from './copy-folder.ts';
 import { btrfs, BtrfsExchange, isReadOnly, subvolume } from './btrfs-exchange.ts';
 import { BTRFS } from './filesystem.ts';
+import { GivenNames } from './given-names.ts';
 import { Image, type Measurement } from './image.ts';
+import { Interruptible } from './interruptible.ts';
 import type { Mount } from './mounts.ts';
 import { missingParts } from './missing.ts';
 import { outputOf, run } from './program.ts';
@@ -66,7 +68,8 @@ export class BtrfsEngine implements VolumeEngine {
     const image = new Image(folder, BTRFS);
     const mount = await image.open(sizeBytes, id);
     await mkdir(join(image.mountPoint, 'copies'), { recursive: true, mode: 0o700 });
-    return new BtrfsVolume(image, mount, new BtrfsExchange(image.mountPoint, folder, this.#receiving));
+    const exchange = new BtrfsExchange(image.mountPoint, folder, this.#receiving);
+    return new BtrfsVolume(image, mount, exchange, new GivenNames(folder));
   }
 
   async close({ folder }: VolumePlace): Promise<boolean> {
@@ -88,9 +91,12 @@ class BtrfsVolume implements OpenVolume, SnapshotCopies {
   readonly #unfinished = new Set<string>();
 
   readonly #exchange: BtrfsExchange;
+  readonly #given: GivenNames;
+  readonly #incomingCopy = new Interruptible();
 
-  constructor(image: Image, mount: Mount, exchange: BtrfsExchange) {
+  constructor(image: Image, mount: Mount, exchange: BtrfsExchange, given: GivenNames) {
     this.#exchange = exchange;
+    this.#given = given;
     this.#image = image;
     this.mount = mount;
     this.image = image.file;
@@ -115,6 +121,8 @@ class BtrfsVolume implements OpenVolume, SnapshotCopies {
   }
 
   async writable(epoch: number, mustExist = false): Promise<string> {
+    // What would land after this is none of what was promoted, and would be taken for it.
+    await this.#incomingCopy.end();
     const path = this.#data(epoch);
     const newest = (await this.list()).at(-1);
     for (const before of (await numbered(this.#top, 'data')).toReversed()) {
@@ -152,15 +160,23 @@ class BtrfsVolume implements OpenVolume, SnapshotCopies {
     for (const entry of await readdir(this.#copies)) {
       const name = parseCopyName(entry);
       if (name === undefined || this.#unfinished.has(entry)) continue;
-      const takenAt = await readTakenAt(this.#copies, name);
-      // A received snapshot is read-only from its last moment; but also a stream that ends too early has a last moment.
-      if (takenAt !== undefined && (await isReadOnly(join(this.#copies, entry)))) {
-        found.push({ ...name, takenAt });
-      } else {
-        await this.#removeHalf(name);
-      }
+      const takenAt = await this.#takenAt(name);
+      if (takenAt === undefined) await this.#removeHalf(name);
+      else found.push({ ...name, takenAt });
     }
     return found.toSorted(compareCopies);
+  }
+
+  /** Undefined: it is not complete, or gone meanwhile. Fails where that cannot be told: a copy is not removed for that. */
+  async #takenAt(name: CopyName): Promise<string | undefined> {
+    try {
+      const takenAt = await readTakenAt(this.#copies, name);
+      // A received snapshot is read-only from its last moment; but also a stream that ends too early has a last moment.
+      return takenAt !== undefined && (await isReadOnly(this.#copy(name))) ? takenAt : undefined;
+    } catch (error) {
+      if ((await readdir(this.#copies)).includes(copyText(name))) throw error;
+      return undefined;
+    }
   }
 
   async take(epoch: number, last: CopyName | undefined): Promise<Copy | undefined> {
@@ -170,9 +186,8 @@ class BtrfsVolume implements OpenVolume, SnapshotCopies {
       this.#takenInARow = 0;
       return undefined;
     }
-    const newest = (await this.list()).at(-1);
-    const sequence = newest === undefined || newest.epoch < epoch ? 1 : newest.sequence + 1;
-    const copy: Copy = { epoch, sequence, takenAt: new Date().toISOString() };
+    const name = await this.#given.next(epoch, (await this.list()).at(-1), last);
+    const copy: Copy = { ...name, takenAt: new Date().toISOString() };
     this.#unfinished.add(copyText(copy));
     try {
       await subvolume('snapshot', '-r', this.#data(epoch), this.#copy(copy));
@@ -234,27 +249,37 @@ class BtrfsVolume implements OpenVolume, SnapshotCopies {
     if (parent !== undefined && !have.some((one) => isSameCopy(one, parent))) {
       throw new ParentMissingError(`copy ${copyText(parent)} is not here`);
     }
-    this.#unfinished.add(copyText(copy));
-    try {
-      // On disk when it resolves: it ends with a snapshot, which is a commit.
-      await this.#exchange.receive(this.#copy(copy), parent && this.#copy(parent), stream);
-      await writeTakenAt(this.#copies, copy, copy.takenAt);
-    } catch (error) {
-      await this.#removeHalf(copy);
-      throw error;
-    } finally {
-      this.#unfinished.delete(copyText(copy));
-    }
+    await this.#incomingCopy.during(async (signal) => {
+      this.#unfinished.add(copyText(copy));
+      try {
+        // On disk when it resolves: it ends with a snapshot, which is a commit.
+        await this.#exchange.receive(this.#copy(copy), parent && this.#copy(parent), stream, signal);
+        await writeTakenAt(this.#copies, copy, copy.takenAt);
+      } catch (error) {
+        await this.#removeHalf(copy);
+        throw error;
+      } finally {
+        this.#unfinished.delete(copyText(copy));
+      }
+    });
     await this.#settleAside(parent);
     // Of the copies before this one, too. The copy is whole, whatever becomes of that.
     await this.#giveBackAbove(TIGHT_COPY);
   }
 
   async #removeHalf(copy: CopyName): Promise<void> {
-    await this.drop(copy).catch(() => {});
+    await this.#remove(copy).catch(() => {});
   }
 
   async drop(copy: CopyName): Promise<void> {
+    const isNewest = (await readdir(this.#copies)).every(
+      (entry) => compareCopies(parseCopyName(entry) ?? copy, copy) <= 0,
+    );
+    if (isNewest) await this.#given.keep(copy);
+    await this.#remove(copy);
+  }
+
+  async #remove(copy: CopyName): Promise<void> {
     await removeTakenAt(this.#copies, copy);
     if (!(await readdir(this.#copies)).includes(copyText(copy))) return;
     await subvolume('delete', this.#copy(copy)).catch(async (error: unknown) => {

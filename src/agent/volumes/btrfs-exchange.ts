@@ -26,7 +26,12 @@ export class BtrfsExchange {
   }
 
   /** Makes `copy`, a read-only snapshot of what the stream makes under the same name; `parent` is another one. */
-  async receive(copy: string, parent: string | undefined, stream: AsyncIterable<Uint8Array>): Promise<void> {
+  async receive(
+    copy: string,
+    parent: string | undefined,
+    stream: AsyncIterable<Uint8Array>,
+    signal: AbortSignal,
+  ): Promise<void> {
     const names = [copy, ...(parent === undefined ? [] : [parent])].map((path) => basename(path));
     await this.#clear(names);
     await mkdir(this.#folder, { mode: 0o700 });
@@ -35,10 +40,12 @@ export class BtrfsExchange {
       for (const name of [basename(this.#folder), 'copies']) await symlink('.', join(this.#folder, name));
       if (parent !== undefined)
         await subvolume('snapshot', '-r', parent, join(this.#folder, basename(parent)));
-      await this.#receiving.run(['--quiet', 'receive', '-m', COPY, COPY], stream, this.#folder, this.#place);
+      const args = ['--quiet', 'receive', '-m', COPY, COPY];
+      await this.#receiving.run(args, stream, this.#folder, this.#place, signal);
       const made = join(this.#folder, basename(copy));
       if (!(await isSubvolume(made)) || !(await isReadOnly(made)))
         throw new Error(`copy ${basename(copy)} is incomplete`);
+      signal.throwIfAborted();
       await subvolume('snapshot', '-r', made, copy);
     } finally {
       await this.#clear(names);
@@ -73,8 +80,7 @@ export async function isSubvolume(path: string): Promise<boolean> {
 }
 
 export async function isReadOnly(path: string): Promise<boolean> {
-  const printed = await btrfs('property', 'get', '-ts', path, 'ro').catch(() => '');
-  return printed.includes('ro=true');
+  return (await btrfs('property', 'get', '-ts', path, 'ro')).includes('ro=true');
 }
 
 export async function subvolume(...args: string[]): Promise<void> {

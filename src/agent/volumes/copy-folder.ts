@@ -1,6 +1,7 @@
 import { open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fields, nonEmpty } from '../engine/fields.ts';
+import { errorCode } from '../log.ts';
 import { type CopyName, copyText, type Diverged } from './volume-engine.ts';
 
 /**
@@ -51,8 +52,10 @@ export async function writeTakenAt(copies: string, copy: CopyName, takenAt: stri
 export async function readTakenAt(copies: string, copy: CopyName): Promise<string | undefined> {
   try {
     return nonEmpty(fields(JSON.parse(await readFile(timeFile(copies, copy), 'utf8')))['takenAt']);
-  } catch {
-    return undefined;
+  } catch (error) {
+    // Half written, or never. Where it cannot be read, nothing is known of the copy.
+    if (error instanceof SyntaxError || errorCode(error) === 'ENOENT') return undefined;
+    throw error;
   }
 }
 

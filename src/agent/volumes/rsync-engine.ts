@@ -12,10 +12,12 @@ import {
 } from './copy-folder.ts';
 import { COPY } from './confinement.ts';
 import { Discards } from './discards.ts';
+import { GivenNames } from './given-names.ts';
 import { commonImage, type Image, type Measurement, sync } from './image.ts';
 import { missingParts } from './missing.ts';
 import type { Mount } from './mounts.ts';
 import { run } from './program.ts';
+import { Interruptible } from './interruptible.ts';
 import { Receiving } from './receiving.ts';
 import { oldRsync } from './rsync-version.ts';
 import { Mirror } from './rsync-mirror.ts';
@@ -95,11 +97,12 @@ class RsyncVolume implements OpenVolume, SnapshotCopies {
   readonly #top: string;
   readonly #copies: string;
   readonly #spool: string;
+  readonly #given: GivenNames;
   readonly #mirror: Mirror;
   readonly #folder: string;
   readonly #receiving: Receiving;
   readonly #discards: Discards;
-  #replay: { readonly stop: AbortController; readonly ended: Promise<void> } | undefined;
+  readonly #incomingCopy = new Interruptible();
 
   constructor(image: Image, mount: Mount, folder: string, receiving: Receiving, discards: Discards) {
     this.#folder = folder;
@@ -111,7 +114,8 @@ class RsyncVolume implements OpenVolume, SnapshotCopies {
     this.#top = image.mountPoint;
     this.#copies = join(this.#top, 'copies');
     this.#spool = join(folder, 'spool');
-    this.#mirror = new Mirror(join(folder, 'mirror'), this.#top);
+    this.#given = new GivenNames(folder);
+    this.#mirror = new Mirror(join(folder, 'mirror'), this.#top, this.#given);
   }
 
   get copies(): SnapshotCopies {
@@ -131,7 +135,8 @@ class RsyncVolume implements OpenVolume, SnapshotCopies {
   }
 
   async writable(epoch: number, mustExist = false): Promise<string> {
-    await this.#endReplay();
+    // Trees share files: the one must be unused while the other becomes what containers write.
+    await this.#incomingCopy.end();
     const path = this.#data(epoch);
     const received = await this.#received();
     const newest = received.at(-1);
@@ -183,9 +188,8 @@ class RsyncVolume implements OpenVolume, SnapshotCopies {
   }
 
   async take(epoch: number, last: CopyName | undefined): Promise<Copy | undefined> {
-    const newest = (await this.list()).at(-1);
-    const sequence = newest === undefined || newest.epoch < epoch ? 1 : newest.sequence + 1;
-    return await this.#mirror.take(this.#data(epoch), { epoch, sequence }, last);
+    const name = await this.#given.next(epoch, (await this.list()).at(-1), last);
+    return await this.#mirror.take(this.#data(epoch), name, last);
   }
 
   async send(copy: CopyName, parent: CopyName | undefined): ReturnType<SnapshotCopies['send']> {
@@ -198,17 +202,14 @@ class RsyncVolume implements OpenVolume, SnapshotCopies {
     if (parent !== undefined && !have.some((one) => isSameCopy(one, parent))) {
       throw new ParentMissingError(`copy ${copyText(parent)} is not here`);
     }
-    const { promise: ended, resolve: end } = Promise.withResolvers<void>();
-    const stop = new AbortController();
-    this.#replay = { stop, ended };
-    try {
-      await this.#build(copy, parent, stream, stop.signal);
-    } finally {
-      await remove(this.#spool);
-      await remove(this.#incoming);
-      this.#replay = undefined;
-      end();
-    }
+    await this.#incomingCopy.during(async (signal) => {
+      try {
+        await this.#build(copy, parent, stream, signal);
+      } finally {
+        await remove(this.#spool);
+        await remove(this.#incoming);
+      }
+    });
     // What the present primary built on is not known here: what was written alone is kept.
     for (const epoch of await numbered(this.#top, 'aside')) {
       await renameAside(this.#top, `aside-${epoch}`, `diverged-${epoch}`);
@@ -235,12 +236,6 @@ class RsyncVolume implements OpenVolume, SnapshotCopies {
     await rename(this.#incoming, this.#copy(copy));
     await sync(this.#copies);
     await writeTakenAt(this.#copies, copy, copy.takenAt);
-  }
-
-  /** Trees share files: the one must be unused while the other becomes what containers write. */
-  async #endReplay(): Promise<void> {
-    this.#replay?.stop.abort();
-    await this.#replay?.ended;
   }
 
   async drop(copy: CopyName): Promise<void> {

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { fields, nonEmpty, number } from '../engine/fields.ts';
 import { writeWhole } from '../whole-file.ts';
+import type { GivenNames } from './given-names.ts';
 import { ProgramError, run } from './program.ts';
 import { RSYNC, TREE_TIMEOUT_MS, writeParts } from './rsync-parts.ts';
 import { type Copy, type CopyName, isSameCopy } from './volume-engine.ts';
@@ -31,11 +32,13 @@ export class Mirror {
   readonly #folder: string;
   readonly #frozen: string;
   readonly #file: string;
+  readonly #given: GivenNames;
   #state: State | undefined;
   #loaded = false;
 
-  constructor(folder: string, mountPoint: string) {
+  constructor(folder: string, mountPoint: string, given: GivenNames) {
     this.#folder = folder;
+    this.#given = given;
     this.#frozen = mountPoint;
     this.#file = join(folder, 'state.json');
   }
@@ -50,6 +53,7 @@ export class Mirror {
     const before = await this.#read();
     if (before !== undefined && isSameCopy(before.current, last) && !(await this.#differs(data, before.tree)))
       return undefined;
+    if (before !== undefined) await this.#given.keep(before.current);
     // From here to the end it is not known what the trees hold.
     await rm(this.#file, { force: true });
     this.#state = undefined;
@@ -104,8 +108,10 @@ export class Mirror {
   async drop(copy: CopyName): Promise<void> {
     const state = await this.#read();
     if (state === undefined) return;
-    if (isSameCopy(copy, state.current)) await this.clear();
-    else if (isSameCopy(copy, state.previous)) this.#state = { current: state.current, tree: state.tree };
+    if (isSameCopy(copy, state.current)) {
+      await this.#given.keep(copy);
+      await this.clear();
+    } else if (isSameCopy(copy, state.previous)) this.#state = { current: state.current, tree: state.tree };
   }
 
   async clear(): Promise<void> {

@@ -20,7 +20,10 @@ import type { VolumeTools } from './steps.ts';
 import {
   compareCopies,
   type Copy,
+  type CopyName,
   copyText,
+  isSameCopy,
+  type OpenVolume,
   ParentMissingError,
   type SnapshotCopies,
 } from './volume-engine.ts';
@@ -270,9 +273,12 @@ export class Volumes {
     const { volumeId, volumeEpoch, relayId, copy: header } = incoming;
     const kept = this.#kept.get(volumeId);
     if (kept === undefined) throw new CopyRefusedError('not_a_replica', 'this node does not keep the volume');
-    const volume = kept.receiving(header.engine, volumeEpoch);
-    if ('reason' in volume) throw new CopyRefusedError(volume.reason, volume.message);
-    const { copies } = volume;
+    const mayReceive = (): OpenVolume => {
+      const volume = kept.receiving(header.engine, volumeEpoch);
+      if ('reason' in volume) throw new CopyRefusedError(volume.reason, volume.message);
+      return volume;
+    };
+    const { copies } = mayReceive();
     if (copies === undefined) throw new CopyRefusedError('engine_differs', 'this engine takes no copies');
     const copy: Copy = { epoch: volumeEpoch, sequence: header.sequence, takenAt: header.takenAt };
     const parent =
@@ -285,6 +291,9 @@ export class Volumes {
     try {
       if (!(await kept.room.settled(ROOM_MS)) || signal.aborted)
         throw new CopyRefusedError('receiving', 'the room of dropped copies is not back yet', await have());
+      if (await isHere(copies, copy, parent)) return;
+      // It may have become the primary meanwhile.
+      mayReceive();
       const source = arriving.follow(this.#options.link.fetch(relayId, signal));
       await copies.receive(copy, parent, source);
     } catch (error) {
@@ -304,8 +313,18 @@ export class Volumes {
       this.#receiving.delete(volumeId);
     }
     kept.room.reset();
-    const older = (await copies.list()).toSorted(compareCopies).slice(0, -KEPT_COPIES);
-    for (const old of older) await copies.drop(old);
+    // What came last is the newest, whatever it is called: a primary that lost its own copies may have begun to count anew.
+    const listed = await copies.list();
+    for (const beyond of listed.filter((one) => compareCopies(one, copy) > 0)) await copies.drop(beyond);
+    const upTo = listed.filter((one) => compareCopies(one, copy) <= 0).toSorted(compareCopies);
+    for (const old of upTo.slice(0, -KEPT_COPIES))
+      await copies.drop(old).catch((error: unknown) =>
+        // It goes with the next one: this one is here.
+        this.#options.log.warn('an old copy of a volume could not be dropped', {
+          volume: volumeId,
+          problem: messageOf(error),
+        }),
+      );
     await kept.received();
   }
 
@@ -348,6 +367,17 @@ export class Volumes {
     await Promise.allSettled([...this.#kept.values()].map((kept) => kept.end()));
     for (const engine of this.#options.engines) engine.end?.();
   }
+}
+
+/** One of its name is the same one, or of a primary that counts anew: that one goes, and nothing that is built on names of before is taken. */
+async function isHere(copies: SnapshotCopies, copy: Copy, parent: CopyName | undefined): Promise<boolean> {
+  const same = (await copies.list()).find((one) => isSameCopy(one, copy));
+  if (same === undefined) return false;
+  if (same.takenAt === copy.takenAt) return true;
+  if (parent !== undefined)
+    throw new CopyRefusedError('parent_missing', `copy ${copyText(copy)} is here, of another moment`, []);
+  await copies.drop(same);
+  return false;
 }
 
 /** A copy on its way in. */
