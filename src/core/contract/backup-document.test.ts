@@ -105,6 +105,14 @@ describe('an exported document', () => {
   );
 });
 
+it('echoes nothing of a spec, or of what stands in the place of a part that holds one', () => {
+  const { backup } = exported();
+  for (const content of [[backup.content], { ...backup.content, revisions: { 1: backup.content } }]) {
+    const document = decodeBackupDocument({ ...exported(), backup: { ...backup, content } }, digestOf);
+    expect(isRejection(document) && document.received).toMatch(/^\(redacted, /);
+  }
+});
+
 it('nothing else is a document, whatever it is', () => {
   fc.assert(
     fc.property(fc.anything(), (body) => {

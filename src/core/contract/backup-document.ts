@@ -13,6 +13,12 @@ const FORMAT_VERSION = 1;
 
 const text = shape({ type: 'string' });
 
+const spec = shape({
+  type: 'any',
+  schema: { $ref: '#/components/schemas/DeploymentDescription' },
+  sensitive: true,
+});
+
 const revision = shape({
   type: 'object',
   fields: {
@@ -23,7 +29,7 @@ const revision = shape({
     },
     at: text,
     by: text,
-    spec: { type: 'any', schema: { $ref: '#/components/schemas/DeploymentDescription' } },
+    spec,
     specHash: text,
     imageDigest: text,
   },
@@ -45,7 +51,7 @@ const ADDED = {
     fields: {
       replicas: { type: 'integer' },
       weight: { type: 'integer' },
-      spec: { type: 'any', schema: { $ref: '#/components/schemas/DeploymentDescription' } },
+      spec,
       imageDigest: text,
     },
   }),
@@ -54,10 +60,10 @@ const ADDED = {
 const content = shape({
   type: 'object',
   fields: {
-    spec: { type: 'any', schema: { $ref: '#/components/schemas/DeploymentDescription' } },
+    spec,
     imageDigest: text,
     scalingPolicy: { type: 'any', schema: { type: ['object', 'null'] } },
-    canary: { type: 'any', schema: { type: ['object', 'null'] } },
+    canary: { type: 'any', schema: { type: ['object', 'null'] }, sensitive: true },
     revisions: { type: 'list', items: revision },
   },
 });

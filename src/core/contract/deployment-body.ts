@@ -64,6 +64,7 @@ export const deploymentBody = shape({
     command: {
       ...strings,
       form: { minItems: 1, maxItems: 1024 },
+      sensitive: true,
       description:
         "Replaces the image's CMD, one element per argument, without a shell. The image's ENTRYPOINT stays and gets them as its arguments; without one the first element is the program.",
       absent: "the image's CMD",

@@ -78,6 +78,7 @@ export const jobBody = shape({
           type: 'list',
           items: { type: 'string' },
           form: { minItems: 1 },
+          sensitive: true,
           description:
             'One element per argument, without a shell. It may run a second time if the control plane ends meanwhile.',
           example: ['sh', '-c', 'pg_dump -Fc -f /data/backup/shop.dump'],

@@ -26,7 +26,7 @@ export const SETS = {
         type: 'list',
         description:
           'Documents of kind Network, Volume, Secret, Deployment (if none is said), ScalingPolicy (under the name of its deployment), Job and Webhook, in any order.',
-        items: { type: 'map', items: { type: 'any', schema: {} } },
+        items: { type: 'map', items: { type: 'any', schema: {} }, sensitive: true },
       },
       yaml: true,
     },

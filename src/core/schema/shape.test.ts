@@ -102,6 +102,28 @@ describe('refused', () => {
     }
   });
 
+  it.each<readonly [string, unknown]>([
+    ['a map in the place of a list of secrets', { secrets: { DB: { values: { PASSWORD: 'hunter2' } } } }],
+    ['one secret by itself', { secrets: { name: 'DB', values: { PASSWORD: 'hunter2' } } }],
+    ['a list in a list of secrets', { secrets: [[{ values: { PASSWORD: 'hunter2' } }]] }],
+    ['a text in a list of secrets', { secrets: ['hunter2'] }],
+    ['a file by itself', { files: { path: '/x', content: 'hunter2' } }],
+    ['a text for a generate block', { secrets: [{ generate: 'hunter2' }] }],
+    ['a map of keys to generate', { secrets: [{ generate: { keys: { PASSWORD: 'hunter2' } } }] }],
+    ['values in turn by name', { secrets: [{ generate: { P: { alternate: { a: 'hunter2' } } } }] }],
+    ['a command as one text', { command: 'mysqld --password=hunter2' }],
+    ['a check as one text', { healthCheck: { type: 'exec', command: 'curl -u app:hunter2 db' } }],
+    ['the words of a check alone', { healthCheck: ['curl', '-u', 'app:hunter2'] }],
+  ])('echoes nothing of what may hold a credential: %s', (_what, body) => {
+    const rejection = checkBody(deploymentBody, body);
+    expect(rejection?.received).toMatch(/^\(redacted, /);
+    expect(JSON.stringify(rejection)).not.toContain('hunter2');
+  });
+
+  it('still shows what stands in the place of a list that holds none', () => {
+    expect(checkBody(deploymentBody, { ports: { container: 80 } })?.received).toBe('{"container":80}');
+  });
+
   it('never throws on JSON, and leaves Object.prototype alone', () => {
     const before = Object.getOwnPropertyNames(Object.prototype);
     fc.assert(

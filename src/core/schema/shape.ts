@@ -137,6 +137,23 @@ export function shape<const S extends Shape>(value: S): S {
   return value;
 }
 
+const hiding = new WeakMap<Shape, boolean>();
+
+/** Of its own or in its parts, each shape asked once: what was sent in the place of a list may be one of its items. */
+function hides(one: Shape): boolean {
+  const known = hiding.get(one);
+  if (known !== undefined) return known;
+  const found = one.sensitive === true || partsOf(one).some(hides);
+  hiding.set(one, found);
+  return found;
+}
+
+function partsOf(one: Shape): readonly Shape[] {
+  if (one.type === 'list' || one.type === 'map') return [one.items];
+  if (one.type !== 'object') return [];
+  return [...Object.values(one.fields), ...(one.others === undefined ? [] : [one.others])];
+}
+
 interface Context {
   readonly sensitive: boolean;
   /** `null` stands for "clear this field"; only the top level of an update may say so. */
@@ -257,7 +274,7 @@ function checkType(expected: Shape, value: unknown, path: string, context: Conte
         : wrongType(path, value, 'boolean (true or false)', sensitive);
     case 'list': {
       if (expected.orOne && isRecord(value)) return check(expected.items, value, path, context);
-      if (!Array.isArray(value)) return wrongType(path, value, 'list', sensitive);
+      if (!Array.isArray(value)) return wrongType(path, value, 'list', context.sensitive || hides(expected));
       for (const [index, item] of value.entries()) {
         const rejection = check(expected.items, item, `${path}[${index}]`, { sensitive, nullClears: false });
         if (rejection) return rejection;
@@ -265,7 +282,7 @@ function checkType(expected: Shape, value: unknown, path: string, context: Conte
       return undefined;
     }
     case 'map': {
-      if (!isRecord(value)) return wrongType(path, value, 'object', sensitive);
+      if (!isRecord(value)) return wrongType(path, value, 'object', context.sensitive || hides(expected));
       for (const [key, item] of Object.entries(value)) {
         if (!key.isWellFormed() || key.includes('\u0000'))
           return wrongType(path, key, 'object with valid Unicode keys', true);
@@ -277,7 +294,7 @@ function checkType(expected: Shape, value: unknown, path: string, context: Conte
       return undefined;
     }
     case 'object':
-      if (!isRecord(value)) return wrongType(path, value, 'object', sensitive);
+      if (!isRecord(value)) return wrongType(path, value, 'object', context.sensitive || hides(expected));
       return checkFields(expected, value, path, { ...context, sensitive });
   }
 }

@@ -18,6 +18,7 @@ export const healthCheck = shape({
     command: {
       ...strings,
       form: { minItems: 1, maxItems: 1024 },
+      sensitive: true,
       description:
         'One element: given to a shell; several: a program and its arguments. Status 0 is healthy. A command that cannot fail is refused.',
       example: ['wget -qO /dev/null http://127.0.0.1:8080/'],
