@@ -1,17 +1,18 @@
+import { reject } from '../rejections/reject.ts';
 import type { Rejection } from '../rejections/rejection.ts';
-import { type DeploymentInput, invalid } from './rule.ts';
+import { shownArguments } from './environment.ts';
+import type { DeploymentInput } from './rule.ts';
 
 export function commandRule({ draft }: DeploymentInput): Rejection | undefined {
   const { command } = draft;
   if (command === undefined) return undefined;
   if (command.length === 0 || command[0] === '') {
-    return invalid(
-      'command_invalid',
-      'command',
-      command,
-      'at least one element, the first being the program',
-      'The command is empty.',
-    );
+    return reject('command_invalid', {
+      field: 'command',
+      received: shownArguments(command),
+      expected: 'at least one element, the first being the program',
+      why: 'The command is empty.',
+    });
   }
   return undefined;
 }

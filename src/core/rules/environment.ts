@@ -1,5 +1,5 @@
 import { parseTemplate } from '../model/secret-template.ts';
-import { memberField, redacted } from '../rejections/redaction.ts';
+import { memberField, received, redacted } from '../rejections/redaction.ts';
 import { reject } from '../rejections/reject.ts';
 import type { Rejection } from '../rejections/rejection.ts';
 import { type CredentialFinding, detectCredential, detectInText } from './credentials/detect.ts';
@@ -93,6 +93,11 @@ function argumentFinding(args: readonly string[], index: number): CredentialFind
   if (found || next === undefined || !/^--?[A-Za-z][\w.-]*$/.test(word)) return found;
   // A finding in the next argument alone is reported for that one.
   return detectInText('ARGUMENT', next) ? undefined : detectInText('ARGUMENT', `${word} ${next}`);
+}
+
+/** A command as it was sent, unless an argument of it is a credential. */
+export function shownArguments(args: readonly string[]): string {
+  return args.some((_, index) => argumentFinding(args, index)) ? redacted(args) : received(args);
 }
 
 /** `input`: for what a reference to paste would be named. */

@@ -80,6 +80,14 @@ describe('a command that cannot fail', () => {
     },
   );
 
+  it('is shown, unless a credential is in it', () => {
+    const shown = (command: string) =>
+      healthCheckRule({ draft: { healthCheck: { ...GOOD, command: [command] } }, limits })?.received;
+    expect(shown('pg_isready || true')).toBe('["pg_isready || true"]');
+    const bearer = `curl -H 'Authorization: Bearer hunter2-Zq81xPw0' db || true`;
+    expect(shown(bearer)).toMatch(/^\(redacted, array, /);
+  });
+
   it.each([[['x || exit 1']], [['sleep 3600']], [['test', '-f', '/ready']]])('but %j is one', (command) => {
     expect(refuse({ ...GOOD, command })).toBeUndefined();
   });

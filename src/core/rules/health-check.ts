@@ -3,6 +3,7 @@ import { parseDuration } from '../model/quantity.ts';
 import { received } from '../rejections/redaction.ts';
 import { reject } from '../rejections/reject.ts';
 import type { Rejection } from '../rejections/rejection.ts';
+import { shownArguments } from './environment.ts';
 import type { DeploymentInput } from './rule.ts';
 import { cannotFail } from './shell/status.ts';
 
@@ -10,14 +11,14 @@ const RETRIES_FLOOR = 3;
 const TIMEOUT_FLOOR_MS = 10_000;
 const MAX_DURATION_MS = 24 * 3_600_000;
 
-function inert(value: unknown, why: string): Rejection {
-  return reject('healthcheck_type_inert', { field: 'healthCheck.type', received: received(value), why });
+function inert(shown: string, why: string): Rejection {
+  return reject('healthcheck_type_inert', { field: 'healthCheck.type', received: shown, why });
 }
 
 export function healthCheckTypeRule(type: unknown): Rejection | undefined {
   if (type === undefined || type === null || type === '' || type === 'none' || type === 'NONE') {
     return inert(
-      type ?? undefined,
+      received(type ?? undefined),
       'This declaration creates no container check, yet the dependsOn and rolling-update gates would rely on it.',
     );
   }
@@ -72,7 +73,7 @@ export function healthCheckRule({ draft }: DeploymentInput): Rejection | undefin
   // Docker's keyword for "no check"; the others are commands whose last status is always zero.
   if ((command.length === 1 && command[0]?.trim() === 'NONE') || cannotFail(command)) {
     return inert(
-      command,
+      shownArguments(command),
       'The command cannot fail, so it checks nothing, yet the dependsOn and rolling-update gates would rely on it.',
     );
   }

@@ -219,6 +219,12 @@ describe('refused', () => {
     expect(refuse(draft)).toEqual([code, field]);
   });
 
+  it('an empty command is shown, unless a credential is in it', () => {
+    const shown = (command: readonly string[]) => commandRule({ draft: { command }, limits })?.received;
+    expect(shown(['', '--port=80'])).toBe('["","--port=80"]');
+    expect(shown(['', '--password=hunter2-Zq81xPw0'])).toMatch(/^\(redacted, array, /);
+  });
+
   it('a host name of any length is judged in little time', () => {
     const started = performance.now();
     for (const host of ['a'.repeat(1e6), 'a-'.repeat(5e5), `${'a.'.repeat(5e5)}!`])

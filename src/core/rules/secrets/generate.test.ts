@@ -104,6 +104,18 @@ describe('generate block', () => {
     expect([rejection?.field, rejection?.received]).toEqual(['secrets[2].generate.bytes', '1']);
   });
 
+  it.each<GenerateDraft>([
+    perKey({ P: { alternate: ['hunter2'] } }),
+    perKey({ P: { bytes: 32, alternate: ['hunter2', 'x'] } }),
+    { keys, bytes: 32, length: 32, ...perKey({ P: { alternate: ['hunter2', 'x'] } }) },
+    { keys: ['P=hunter2'] },
+    perKey({ 'P=hunter2': {} }),
+  ])('echoes no value of a secret entry: %j', (block) => {
+    const rejection = checkGenerate(block, entryPlace(0), POLICY);
+    expect(rejection?.received).toMatch(/^\(redacted, /);
+    expect(JSON.stringify(rejection)).not.toContain('hunter2');
+  });
+
   it('knows the exact range of every encoding and floor of every alphabet', () => {
     expect(bytesRange('base64url', POLICY)).toEqual({ min: 16, max: 768 });
     expect(bytesRange('base64', POLICY)).toEqual({ min: 16, max: 768 });

@@ -20,7 +20,7 @@ import {
 } from '../../model/secret-limits.ts';
 import { isNewSecretKey } from '../../model/secret-template.ts';
 import { utf8Length } from '../../model/text-bytes.ts';
-import { memberField } from '../../rejections/redaction.ts';
+import { memberField, redacted } from '../../rejections/redaction.ts';
 import { reject } from '../../rejections/reject.ts';
 import type { Rejection } from '../../rejections/rejection.ts';
 import type { Place } from './place.ts';
@@ -44,7 +44,7 @@ const keysShaped: GenerateRule = (block, place) => {
   if (index === -1) return undefined;
   return reject('secret_key_invalid', {
     field: `${place.block}.keys[${index}]`,
-    received: place.show(keys[index]),
+    received: redacted(keys[index]),
     why: 'The key cannot be part of the name of an environment variable.',
   });
 };
@@ -69,7 +69,7 @@ const oneAxis: GenerateRule = (block, place) => {
   if (!rendersBytes || !drawsCharacters(block)) return undefined;
   return reject('secret_generate_axis_conflict', {
     field: place.block,
-    received: place.show(block),
+    received: singleKeys(block).some(([, { alternate }]) => alternate) ? redacted(block) : place.show(block),
     why: 'bytes and encoding render random bytes; length and charset draw characters. One block does one of the two.',
   });
 };
@@ -186,7 +186,7 @@ const singleKeyShaped: KeyRule = (key, _block, place) => {
   if (isNewSecretKey(key)) return undefined;
   return reject('secret_key_invalid', {
     field: place.block,
-    received: place.show(key),
+    received: redacted(key),
     why: 'The key cannot be part of the name of an environment variable.',
   });
 };
@@ -195,7 +195,7 @@ const alternateAlone: KeyRule = (_key, { alternate, ...random }, place) => {
   if (alternate === undefined || Object.keys(random).length === 0) return undefined;
   return reject('secret_generate_axis_conflict', {
     field: place.block,
-    received: place.show({ alternate, ...random }),
+    received: redacted({ alternate, ...random }),
     expected: 'alternate alone, or how random text is made',
     why: 'alternate takes given values in turn; nothing random is drawn for the same key.',
   });
@@ -209,7 +209,7 @@ const alternatesTurn: KeyRule = (_key, { alternate }, place, policy) => {
   if (alternate.length >= 2 && distinct && alternate.every(fits)) return undefined;
   return reject('secret_generate_alternate_invalid', {
     field: `${place.block}.alternate`,
-    received: place.show(alternate),
+    received: redacted(alternate),
     expected: `at least two different values, none empty, each at most ${policy.valueMaxBytes} bytes`,
     why: distinct
       ? 'There is nothing to take in turn.'
