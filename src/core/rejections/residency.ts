@@ -19,7 +19,7 @@ export const residencyCodes = entries({
     field: 'labels.<key>',
     title: 'Residency is written as a label instead of the typed block.',
     cause:
-      'The label form is no longer accepted: a mistyped label key or value was stored without a check, and the data went anywhere. The typed block is checked on write and produces the same labels, shown in `storedLabels`. The `expected` field of the rejection prints the block filled with the values you sent.',
+      'The label form is no longer accepted: a mistyped label key or value was stored without a check, and the data went anywhere. The typed block is checked on write and produces the same labels, shown in `storedLabels`. As keys of `placement.constraints` they are refused too: no node has these labels, so that the deployment would wait for ever. The `expected` field of the rejection prints the block filled with the values you sent.',
     accepted: 'placement.residency with country, region or blockedCountries',
     failing: '{ "labels": { "berth.io/data-residency-country": "DE" } }',
     corrected: '{ "placement": { "residency": { "country": "DE" } } }',

@@ -79,6 +79,25 @@ describe('residency labels written by hand', () => {
     expect(refuse({ labels: { [key]: value } })).toEqual(['residency_label_handwritten', `labels.${key}`]);
   });
 
+  it('are refused as constraints too, which no node could meet', () => {
+    const rejection = rejectionOf({ placement: { constraints: { disk: 'ssd', ...labels } } });
+    expect(rejection?.code).toBe('residency_label_handwritten');
+    expect(rejection?.field).toBe('placement.constraints.berth.io/data-residency-country');
+    const { placement } = JSON.parse(rejection?.expected ?? '') as DeploymentDraft;
+    expect(placement?.residency).toEqual({ country: 'DE', region: 'eu', blockedCountries: ['RU', 'BY'] });
+    expect(refuse({ placement: { residency: { country: 'DE' }, constraints: labels } })?.[0]).toBe(
+      'residency_label_conflict',
+    );
+  });
+
+  it('do not keep a record that has them as constraints from being changed in something else', () => {
+    const draft = { placement: { constraints: labels } };
+    const judged = (field: 'replicas' | 'placement') =>
+      firstRejection(placementRules, { draft, limits, judged: new Set([field] as const) });
+    expect(judged('replicas')).toBeUndefined();
+    expect(judged('placement')?.code).toBe('residency_label_handwritten');
+  });
+
   it('conflict with a block beside them', () => {
     expect(refuse({ labels, placement: { residency: { country: 'DE' } } })?.[0]).toBe(
       'residency_label_conflict',

@@ -11,9 +11,15 @@ const LABEL_KEY = /^[A-Za-z0-9](?:[A-Za-z0-9_./-]{0,251}[A-Za-z0-9])?$/;
 const MAX_LABEL_VALUE = 4096;
 const RESERVED_PREFIXES = [LABEL_DOMAIN, 'traefik.'];
 
-/** Hand-written residency labels are refused, and the refusal prints the typed block filled in. */
-function handwrittenRule({ draft }: DeploymentInput): Rejection | undefined {
-  const labels = draft.labels ?? {};
+/**
+ * Hand-written residency labels are refused, and the refusal prints the typed block filled in. No node has them, so that as
+ * constraints they leave no place to run.
+ */
+function handwrittenRejection(
+  field: 'labels' | 'placement.constraints',
+  labels: Readonly<Record<string, string>>,
+  { draft }: DeploymentInput,
+): Rejection | undefined {
   const written = Object.values(RESIDENCY_LABELS).filter((label) => Object.hasOwn(labels, label));
   const first = written[0];
   if (first === undefined) return undefined;
@@ -31,11 +37,11 @@ function handwrittenRule({ draft }: DeploymentInput): Rejection | undefined {
   };
   const both = draft.placement?.residency !== undefined;
   return reject(both ? 'residency_label_conflict' : 'residency_label_handwritten', {
-    field: `labels.${first}`,
+    field: `${field}.${first}`,
     received: received(labels[first]),
     expected: both ? 'the placement.residency block alone; remove the label' : JSON.stringify(block),
     why: both
-      ? 'The residency is set twice: by a label written by hand and by the placement block.'
+      ? 'The residency is set twice: by a label written by hand and by the typed block.'
       : 'Residency is declared with the typed placement.residency block; the label form is no longer accepted.',
   });
 }
@@ -128,8 +134,11 @@ function filtersRule({ draft }: DeploymentInput): Rejection | undefined {
 }
 
 export const placementRules: readonly Rule<DeploymentInput>[] = [
-  reading(['labels'], handwrittenRule),
+  reading(['labels'], (input) => handwrittenRejection('labels', input.draft.labels ?? {}, input)),
   reading(['labels'], ({ draft }) => labelsRule(draft.labels ?? {})),
+  reading(['placement'], (input) =>
+    handwrittenRejection('placement.constraints', input.draft.placement?.constraints ?? {}, input),
+  ),
   reading(['placement'], residencyRule),
   reading(['placement'], filtersRule),
 ];

@@ -163,6 +163,9 @@ export const placementCases: readonly Case[] = [
   }),
   ...refused('residency_label_handwritten', `labels.${COUNTRY}`, { country: labels({ [COUNTRY]: 'DE' }) }),
   ...refused('residency_label_handwritten', `labels.${BLOCKED}`, { blocked: labels({ [BLOCKED]: 'RU,BY' }) }),
+  ...refused('residency_label_handwritten', `placement.constraints.${COUNTRY}`, {
+    'as a constraint': post({ placement: { constraints: { [COUNTRY]: 'DE' } } }),
+  }),
   ...refused('residency_label_conflict', `labels.${COUNTRY}`, {
     both: post({ labels: { [COUNTRY]: 'DE' }, placement: { residency: { country: 'FR' } } }),
     'both, and equal': post({ labels: { [COUNTRY]: 'DE' }, placement: { residency: { country: 'DE' } } }),
