@@ -7,6 +7,8 @@ describe('received', () => {
     ['', ''],
     [3, '3'],
     [-1.5, '-1.5'],
+    [JSON.parse('1e400'), 'Infinity'],
+    [JSON.parse('-1e400'), '-Infinity'],
     [true, 'true'],
     [null, 'null'],
     [undefined, '(absent)'],

@@ -5,7 +5,9 @@ const MAX_RECEIVED = 256;
 /** The JSON text of a value (bare for strings), cut, for the `received` of a rejection. Never call it on what may hold a credential. */
 export function received(value: unknown): string {
   if (value === undefined) return '(absent)';
-  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? typeName(value));
+  // A number may be too large for one; JSON has no text for what it becomes.
+  const isBare = typeof value === 'string' || (typeof value === 'number' && !Number.isFinite(value));
+  const text = isBare ? String(value) : (JSON.stringify(value) ?? typeName(value));
   return text.length <= MAX_RECEIVED ? text : `${withoutHalfPair(text.slice(0, MAX_RECEIVED - 1))}…`;
 }
 

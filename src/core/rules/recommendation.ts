@@ -8,7 +8,7 @@ import {
 } from '../model/recommendation.ts';
 import { isIntegerWithin, isRecord } from '../model/values.ts';
 import { LEAST_RESIZED_BYTES, type VolumeRecord } from '../model/volume.ts';
-import { received } from '../rejections/redaction.ts';
+import { received, redacted } from '../rejections/redaction.ts';
 import { isRejection, reject } from '../rejections/reject.ts';
 import type { Rejection } from '../rejections/rejection.ts';
 import { MAX_COPIES, readVolumeSize } from './volume-record.ts';
@@ -74,9 +74,12 @@ export function appliedChange(
   const wanted = TARGETS[known];
   for (const key of Object.keys(parameters)) {
     if (key === 'action' || key === wanted) continue;
-    const near = PARAMETERS.includes(key) ? undefined : nearest(key, PARAMETERS);
-    const hint = near === undefined ? '' : `; did you mean ${near}?`;
-    return bad(key, '(not read)', wanted, `The action ${known} takes ${wanted} and no ${key}${hint}`);
+    const isKnown = PARAMETERS.includes(key);
+    const near = isKnown ? undefined : nearest(key, PARAMETERS);
+    const hint = near === undefined ? '.' : `; did you mean ${near}?`;
+    // What an unknown parameter holds is not known either, so it is never echoed.
+    const shown = isKnown ? parameters[key] : redacted(parameters[key]);
+    return bad(key, shown, wanted, `The action ${known} takes ${wanted} and no ${key}${hint}`);
   }
   const target = parameters[wanted];
   if (!isIntegerWithin(target, 1, Number.MAX_SAFE_INTEGER))

@@ -7,7 +7,7 @@ import type { DeploymentInput } from './rule.ts';
 export function replicasRule({ draft, limits }: DeploymentInput) {
   const { replicas } = draft;
   const maximum = limits.maxReplicasPerDeployment;
-  if (isIntegerWithin(replicas, -Number.MAX_VALUE, -1)) {
+  if (isIntegerWithin(replicas, -Number.MAX_VALUE, -1) || replicas === Number.NEGATIVE_INFINITY) {
     return reject('replicas_negative', {
       field: 'replicas',
       received: received(replicas),

@@ -48,12 +48,12 @@ describe('replicas', () => {
   it.each<readonly [unknown, string]>([
     [-1, 'replicas_negative'],
     [-(2 ** 53), 'replicas_negative'],
+    [Number.NEGATIVE_INFINITY, 'replicas_negative'],
     [101, 'replicas_out_of_range'],
     [2 ** 53 + 1, 'replicas_out_of_range'],
     [0.5, 'replicas_out_of_range'],
     [-0.5, 'replicas_out_of_range'],
     [Number.POSITIVE_INFINITY, 'replicas_out_of_range'],
-    [Number.NEGATIVE_INFINITY, 'replicas_out_of_range'],
     ['1', 'replicas_out_of_range'],
     ['-1', 'replicas_out_of_range'],
     [true, 'replicas_out_of_range'],
