@@ -101,6 +101,32 @@ describe('all rejections at once', () => {
     ]);
   });
 
+  it('names words of a check where they were sent, each once', async () => {
+    const command = ['CMD', 'check', '--password=hunter2-Zq81xPw0', 'db', '--token=hunter2-Xw72kLm9'];
+    const body = { name: 'new', image: 'x', healthCheck: { type: 'exec', command } };
+    expect(pairs(await post('deployments?dryRun=true&all=true', body))).toEqual([
+      'image_required image',
+      'plaintext_credential_in_environment healthCheck.command[2]',
+      'plaintext_credential_in_environment healthCheck.command[4]',
+    ]);
+    const alone = await post('deployments', { ...body, image: UNREACHABLE_IMAGE });
+    expect(alone.body['field']).toBe('healthCheck.command[2]');
+  });
+
+  it('knows volumes by their names', async () => {
+    const volume = { name: 'ob', class: 'ephemeral', type: 'volume', sizeBytes: 1 };
+    const made = await post('dvm/volumes', volume);
+    expect(made.status, made.text).toBe(201);
+    const volumes = [{ volume: 'ob', mountPath: '/data' }];
+    const body = { name: 'new', image: UNREACHABLE_IMAGE, volumes };
+    expect(pairs(await post('deployments?dryRun=true&all=true', { ...body, replicas: -1 }))).toEqual([
+      'replicas_negative replicas',
+      'volume_not_ready volumes[0].volume',
+    ]);
+    const alone = await post('deployments', body);
+    expect([alone.body['field'], alone.body['received']]).toEqual(['volumes[0].volume', 'ob']);
+  });
+
   it('names what exists beside what is wrong', async () => {
     const found = pairs(await post('deployments?dryRun=true&all=true', { name: 'taken', image: 'x' }));
     expect(found).toEqual(['image_required image', 'deployment_already_exists name']);

@@ -8,6 +8,11 @@ export type VolumeIdOf = (name: string) => string | undefined;
 
 const WHY = 'a mount is stored by the id of its volume: the name may be used again';
 
+/** As the alteration of a mount says it. */
+export function storedAsId(volumeId: string): string {
+  return `volumeId: ${volumeId}`;
+}
+
 /** A mount may name its volume; what cannot be resolved, or is named twice differently, is left for its rule. */
 export function resolveVolumeNames(
   draft: Pick<DeploymentDraft, 'volumes' | 'secrets'>,
@@ -26,7 +31,7 @@ export function resolveVolumeNames(
     alterations.push({
       field: `volumes[${index}].volume`,
       from: name,
-      to: `volumeId: ${volumeId}`,
+      to: storedAsId(volumeId),
       why: WHY,
     });
     return { ...rest, volumeId };

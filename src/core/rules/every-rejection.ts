@@ -68,21 +68,24 @@ export interface Left<T> {
 
 /**
  * All that a judge refuses, not only the first: what it refuses is taken out, and it is asked again. Of the document itself nothing can
- * be taken out: there it ends. Answers what is left, or undefined when that is still refused.
+ * be taken out: there it ends. Answers what is left, or undefined when that is still refused. `told`: of a document that was altered, a
+ * rejection as it is told.
  */
 export function* everyRejection<T extends object>(
   { value, moves }: Left<T>,
   judge: (value: T) => Rejection | undefined,
+  told: (rejection: Rejection) => Rejection = (rejection) => rejection,
 ): Generator<Rejection, Left<T> | undefined> {
-  const moved = [...moves];
+  const moved: Move[] = [];
   const rest = structuredClone(value);
   for (let rejection = judge(rest); rejection !== undefined; rejection = judge(rest)) {
-    yield { ...rejection, field: asSentField(rejection.field, moved) };
+    const shown = told({ ...rejection, field: asSentField(rejection.field, moved) });
+    yield { ...shown, field: asSentField(shown.field, moves) };
     const taken = takeOut(rest, rejection.field);
     if (taken === undefined) return undefined;
     if (taken.move) moved.push(taken.move);
   }
-  return { value: rest, moves: moved };
+  return { value: rest, moves: [...moves, ...moved] };
 }
 
 /** As it was sent. */

@@ -19,8 +19,12 @@ export class FoundRejections {
   }
 
   /** What is left of the document when everything that the judge refuses is taken out; undefined: too little to judge. */
-  async inWhole<T extends object>(document: Left<T>, judge: Rule<T>): Promise<Left<T> | undefined> {
-    const every = everyRejection(document, judge);
+  async inWhole<T extends object>(
+    document: Left<T>,
+    judge: Rule<T>,
+    told?: (rejection: Rejection) => Rejection,
+  ): Promise<Left<T> | undefined> {
+    const every = everyRejection(document, judge, told);
     for (;;) {
       const { done, value: next } = every.next();
       if (done) return next;
@@ -40,8 +44,12 @@ export class FoundRejections {
   }
 
   /** Each rule sees the document as it is: what one refuses is not hidden from the next. */
-  async byRules<T extends object>(document: Left<T>, rules: readonly Rule<T>[]): Promise<void> {
-    for (const rule of rules) await this.inWhole(document, rule);
+  async byRules<T extends object>(
+    document: Left<T>,
+    rules: readonly Rule<T>[],
+    told?: (rejection: Rejection) => Rejection,
+  ): Promise<void> {
+    for (const rule of rules) await this.inWhole(document, rule, told);
   }
 
   /** Fields of the document that cannot be judged by more than themselves. */

@@ -89,6 +89,6 @@ export function admitDraft(
   });
   const judged = stored.spec === undefined ? undefined : judgedFields(stored.spec, body, altered.draft);
   const refused = firstRejection(deploymentRules, { draft: altered.draft, limits, judged });
-  if (refused !== undefined) return asSent(refused, altered.alterations);
+  if (refused !== undefined) return asSent(refused, altered.alterations, body);
   return judged === undefined ? altered : { ...altered, judged };
 }

@@ -14,6 +14,7 @@ import { deploymentFactsRejections } from '../../../core/rules/deployment-facts.
 import { deploymentRules } from '../../../core/rules/deployment.ts';
 import { isJudged } from '../../../core/rules/rule.ts';
 import { findDeployment, storedDeploymentView } from '../../reads/deployment.ts';
+import { volumeIdIn } from '../../reads/volume.ts';
 import type { Stored } from '../../store/collection.ts';
 import type { Admission, Caller, WriteOptions } from '../admission.ts';
 import { FoundRejections } from '../found-rejections.ts';
@@ -53,14 +54,13 @@ export async function deploymentRejections(
     body: sent,
     storedSecretsVersion: stored?.record.spec.secretsVersion ?? 0,
     ...(view && { storedView: view }),
+    volumeIdOf: volumeIdIn(caller.tenant),
   });
+  const told = (refused: Rejection): Rejection => asSent(refused, altered.alterations, sent);
   const judged = stored && judgedFields(stored.record.spec, sent, altered.draft);
   const { limits } = admission;
-  const rules = deploymentRules.map((rule) => (draft: DeploymentDraft) => {
-    const refused = rule({ draft, limits, judged });
-    return refused && asSent(refused, altered.alterations);
-  });
-  await found.byRules({ ...left, value: altered.draft }, rules);
+  const rules = deploymentRules.map((rule) => (draft: DeploymentDraft) => rule({ draft, limits, judged }));
+  await found.byRules({ ...left, value: altered.draft }, rules, told);
   if (updates === undefined) found.add(existingRejection(caller, altered.draft.name ?? ''));
   await addStateful(found, admission, caller, {
     draft: altered.draft,
@@ -69,6 +69,7 @@ export async function deploymentRejections(
     ),
     stored,
     isAnnounced: announcedBy(alongside, dryRun),
+    told,
   });
   return found.after(first);
 }
@@ -83,11 +84,13 @@ async function addStateful(
     judged,
     stored,
     isAnnounced,
+    told,
   }: {
     readonly draft: DeploymentDraft;
     readonly judged: ReadonlySet<keyof DeploymentDraft>;
     readonly stored: Stored<DeploymentRecord> | undefined;
     readonly isAnnounced: ReturnType<typeof announcedBy>;
+    readonly told: (rejection: Rejection) => Rejection;
   },
 ): Promise<void> {
   const { tenant } = caller;
@@ -98,11 +101,12 @@ async function addStateful(
   if (isJudged(judged, SECRET_FIELDS) && !SECRET_FIELDS.some((field) => found.refused.has(field))) {
     const known = await knownKeys(admission.secrets, tenant, spec);
     const before = stored?.record.spec;
-    found.add(await secretRejection(admission.secrets, tenant, sound, spec, before, known));
+    const secret = await secretRejection(admission.secrets, tenant, sound, spec, before, known);
+    found.add(secret && told(secret));
     found.add(rotatingCollision(tenant, sound, spec, known));
   }
   const facts = deploymentFacts(admission, caller, spec.name, isAnnounced);
-  for (const refused of deploymentFactsRejections(spec, facts, judged)) found.add(refused);
+  for (const refused of deploymentFactsRejections(spec, facts, judged)) found.add(told(refused));
   if (!judged.has('image') || spec.image === '') return;
   const image = await imageAnswer(admission, caller, spec.image, {
     ...(stored && { before: { ...stored.record, image: stored.record.spec.image } }),

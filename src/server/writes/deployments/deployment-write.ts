@@ -303,7 +303,7 @@ export async function attemptDeploymentWrite(
 
   // The registry and the secrets store were asked meanwhile: what the guards below hold must still be what the rules saw.
   const moved = storedRejection(admission, caller, spec, admitted);
-  if (moved) return moved;
+  if (moved) return asSent(moved, admitted.alterations);
   const transaction = writeTransaction(admission, caller, record, previous, change, said);
   claimVolumes(tenant, spec.name, { before, after: spec }, transaction);
   claimIngress(tenant, spec.name, { before, after: spec }, transaction);

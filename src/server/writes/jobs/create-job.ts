@@ -27,7 +27,7 @@ export async function createJob(
   const { draft, alterations } = draftedJob(admission, caller, sent, undefined);
   const { limits, parseSchedule, clock } = admission;
   const refused = firstRejection(jobRules, { draft, limits, parseSchedule, nowMs: clock.now().getTime() });
-  if (refused) return asSent(refused, alterations);
+  if (refused) return asSent(refused, alterations, sent);
   const name = draft.name ?? '';
   return commitAttempts(admission, caller, () => {
     if (findJob(caller.tenant, name) !== undefined) {

@@ -74,7 +74,7 @@ export async function jobRejections(
   const rules = jobRules.map((rule) => (sent: SentJob) => {
     const { draft, alterations, judged } = draftedJob(admission, caller, sent, stored);
     const refused = rule({ draft, limits, parseSchedule, nowMs, judged });
-    return refused && asSent(refused, alterations);
+    return refused && asSent(refused, alterations, sent);
   });
   return documentRejections(first, body, readJob, rules);
 }

@@ -100,7 +100,7 @@ export async function attemptJobWrite(
   ];
   // As for deployments: the registry and the secrets store were asked meanwhile.
   const moved = jobFactsRejection(workload, facts(), judged, newBefore);
-  if (moved) return moved;
+  if (moved) return asSent(moved, altered);
   const warnings = [
     ...image.warnings,
     ...attachmentWarnings(workload, facts()),

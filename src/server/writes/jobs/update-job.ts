@@ -39,7 +39,7 @@ export async function updateJob(
     const { limits, parseSchedule, clock } = admission;
     const nowMs = clock.now().getTime();
     const refused = firstRejection(jobRules, { draft, limits, parseSchedule, nowMs, judged });
-    if (refused) return asSent(refused, alterations);
+    if (refused) return asSent(refused, alterations, sent);
     return attemptJobWrite(admission, caller, {
       draft,
       altered: alterations,
