@@ -67,6 +67,16 @@ describe('the audit', () => {
     expect(await actions(`actor=${ci.id}&action=deployment.deleted`)).toEqual([]);
   });
 
+  it.each(['2026-02-30T00:00:00Z', '2026-13-01T00:00:00Z', '2026-01-01T24:00:00Z', '2025-02-29T00:00:00Z'])(
+    'knows no time %s, nor do events',
+    async (since) => {
+      for (const list of ['audit', 'events']) {
+        const { status, body } = await shop.call('GET', `/api/v1/${list}?since=${since}`);
+        expect([status, body.code, body.received]).toEqual([400, 'query_parameter_invalid', since]);
+      }
+    },
+  );
+
   it('goes on page by page with its filter', async () => {
     const found: string[] = [];
     let path: string | undefined = `${AUDIT}?action=deployment.*&limit=1`;

@@ -26,11 +26,18 @@ import type { EventFeeds } from '../event-feed.ts';
 import { eventStream } from '../event-stream.ts';
 
 /** RFC 3339; `Date.parse` takes much more, and what it makes of it depends on the clock of the machine. */
-const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/i;
+const TIME = /^(\d{4}-\d\d-\d\d)T(?:[01]\d|2[0-3]):\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/i;
+
+/** The 30th of February would be a day in March. */
+function isInCalendar(day: string): boolean {
+  const ms = Date.parse(day);
+  return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(day);
+}
 
 function sinceParameter(text: string | undefined): number | undefined | Rejection {
   if (text === undefined) return undefined;
-  const ms = TIME.test(text) ? Date.parse(text) : Number.NaN;
+  const day = TIME.exec(text)?.[1];
+  const ms = day !== undefined && isInCalendar(day) ? Date.parse(text) : Number.NaN;
   return Number.isNaN(ms)
     ? invalidParameter('since', text, 'an RFC 3339 time such as 2026-01-31T12:00:00Z')
     : ms;
