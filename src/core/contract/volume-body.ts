@@ -70,6 +70,7 @@ export const replicaBody = shape({
       form: NODE_NAME,
       description: 'An enrolled node that holds no copy of the volume yet.',
       ownCode: 'node_not_a_placement_candidate',
+      ownForm: 'the name of an enrolled node that holds no copy of the volume; GET /api/v1/nodes lists them',
     },
   },
   required: ['node_id'],
@@ -83,6 +84,8 @@ export const promoteBody = shape({
       form: NODE_NAME,
       description: 'A node with a live copy of the volume.',
       ownCode: 'node_not_a_placement_candidate',
+      ownForm:
+        'the name of a node with a live copy of the volume; GET /api/v1/dvm/volumes/{id} lists its copies',
     },
   },
   required: ['node_id'],

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { deploymentBody } from '../contract/deployment-body.ts';
+import { replicaBody } from '../contract/volume-body.ts';
 import { checkBody, jsonSchema, shape, type Shape } from './shape.ts';
 
 const SAMPLE = shape({
@@ -76,6 +77,41 @@ describe('refused', () => {
     [{ list: [{ ['k'.repeat(65)]: 1 }] }, 'field_unknown', 'list[0]'],
   ])('%j is %s at %s', (body, code, field) => {
     expect(refuse(body)).toEqual([code, field]);
+  });
+
+  it('names what an empty key stands in', () => {
+    const refused = [checkBody(SAMPLE, { '': 1 }), checkBody(SAMPLE, { list: [{ '': 1 }] })];
+    expect(refused.map((rejection) => [rejection?.field, rejection?.why])).toEqual([
+      ['body', 'A key of body is not a known field.'],
+      ['list[0]', 'A key of list[0] is not a known field.'],
+    ]);
+  });
+
+  it('says of a text that it is one, because it is shown like a number', () => {
+    expect(checkBody(SAMPLE, { count: '1' })?.why).toBe('count must be an integer, not a text.');
+    expect(checkBody(SAMPLE, { count: 1.5 })?.why).toBe('count must be an integer.');
+  });
+
+  it.each<readonly [unknown, string]>([
+    [{ secretsVersion: 2 ** 53 }, 'integer from 0 to 9007199254740991'],
+    [{ secretsVersion: JSON.parse('1e400') }, 'integer from 0 to 9007199254740991'],
+    [{ healthCheck: { retries: 4e18 } }, 'integer from 3 to 9007199254740991'],
+    [{ ports: [{ container: -1e300 }] }, 'integer from 1 to 65535'],
+  ])('names the range of an integer that is too large: %j', (body, expected) => {
+    const rejection = checkBody(deploymentBody, body);
+    expect([rejection?.expected, rejection?.why]).toEqual([
+      expected,
+      `${rejection?.field} must be an ${expected}.`,
+    ]);
+  });
+
+  it('expects what the field takes, where its code is that of others too', () => {
+    expect(checkBody(replicaBody, { node_id: null })).toMatchObject({
+      code: 'node_not_a_placement_candidate',
+      expected: expect.not.stringContaining('left out'),
+    });
+    expect(checkBody(deploymentBody, { nodeId: 1 })?.expected).toContain('left out');
+    expect(checkBody(deploymentBody, { name: 1e300 })?.expected).not.toBe('string');
   });
 
   it('names the nearest known field', () => {

@@ -24,6 +24,8 @@ interface Described {
   readonly sensitive?: boolean;
   /** What a value of another type is refused with; absent: `field_type_invalid`. Of a list or map, also for its items. */
   readonly ownCode?: RejectionCode;
+  /** What is expected then, where the accepted form of that code says more than this field takes. */
+  readonly ownForm?: string;
   /** Of a field of an answer: it may be absent. Fields of bodies may be absent whatever this says. */
   readonly optional?: true;
   /** Of a value of an answer. */
@@ -166,13 +168,27 @@ function at(path: string, key: string): string {
 
 function wrongType(path: string, value: unknown, expected: string, sensitive: boolean): Rejection {
   const article = /^[aeio]/.test(expected) ? 'an' : 'a';
+  const isText = typeof value === 'string' && !expected.startsWith('string');
   return reject('field_type_invalid', {
     field: path === '' ? 'body' : path,
     // A body that is no object at all may be a credential sent by mistake.
     received: sensitive || path === '' ? redacted(value) : received(value),
     expected: expectedForm(path) ?? expected,
-    why: `${path === '' ? 'The body' : path} must be ${article} ${expected}.`,
+    // Texts are shown bare: "1" and 1 look the same.
+    why: `${path === '' ? 'The body' : path} must be ${article} ${expected}${isText ? ', not a text' : ''}.`,
   });
+}
+
+/** Whole, but beyond what a program can count with exactly. */
+function isTooLarge(value: unknown): boolean {
+  return typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER;
+}
+
+/** As the rules of its field have it, as far as the form says so. */
+function integerForm({ form }: Shape): string {
+  const [least, most] = [form?.['minimum'], form?.['maximum']];
+  const min = typeof least === 'number' ? least : Number.MIN_SAFE_INTEGER;
+  return `integer from ${min} to ${typeof most === 'number' ? most : Number.MAX_SAFE_INTEGER}`;
 }
 
 const MAX_NAMED_FIELD = 64;
@@ -191,8 +207,8 @@ function unknownField(
   const meant = borrowedWord(key, known);
   const near = meant?.field ?? nearest(key, known);
   const list = known.join(', ');
-  // No known field is nearly as long; a longer key is text that was pasted in the wrong place.
-  const misplaced = key.length > MAX_NAMED_FIELD || looksPasted(key);
+  // No known field is nearly as long; a longer key is text that was pasted in the wrong place. An empty one has no path.
+  const misplaced = key === '' || key.length > MAX_NAMED_FIELD || looksPasted(key);
   const named = misplaced ? (path === '' ? 'body' : path) : at(path, key);
   return reject('field_unknown', {
     field: named,
@@ -237,11 +253,18 @@ function checkFields(
 /** As the field's own code says it, where it has one: the type is then one more way of not being the accepted form. */
 function check(expected: Shape, value: unknown, path: string, context: Context): Rejection | undefined {
   const rejection = checkType(expected, value, path, context);
-  const { ownCode } = expected;
+  const { ownCode, ownForm } = expected;
   if (ownCode === undefined || rejection?.code !== 'field_type_invalid') return rejection;
   // A list with a code of its own is refused as a whole.
   const field = expected.type === 'list' ? path : rejection.field;
-  return reject(ownCode, { field, received: rejection.received, why: rejection.why });
+  // A number that is too large may be all that the code asks for.
+  const form = expected.type === 'integer' && isTooLarge(value) ? rejection.expected : ownForm;
+  return reject(ownCode, {
+    field,
+    received: rejection.received,
+    ...(form !== undefined && { expected: form }),
+    why: rejection.why,
+  });
 }
 
 function checkType(expected: Shape, value: unknown, path: string, context: Context): Rejection | undefined {
@@ -263,7 +286,8 @@ function checkType(expected: Shape, value: unknown, path: string, context: Conte
         ? undefined
         : wrongType(path, value, 'string of valid Unicode without NUL', true);
     case 'integer':
-      return Number.isSafeInteger(value) ? undefined : wrongType(path, value, 'integer', sensitive);
+      if (Number.isSafeInteger(value)) return undefined;
+      return wrongType(path, value, isTooLarge(value) ? integerForm(expected) : 'integer', sensitive);
     case 'number':
       return typeof value === 'number' && Number.isFinite(value)
         ? undefined
