@@ -64,6 +64,12 @@ describe('JSON', () => {
     expect(codeOf(json(body))).toBe(code);
   });
 
+  it('counts bytes, not characters', () => {
+    const nested = '['.repeat(33) + '"ä"' + ']'.repeat(33);
+    for (const read of [json(nested), yaml(nested)])
+      expect(read).toHaveProperty('received', '(redacted, body, 70 bytes)');
+  });
+
   it('takes 32 levels, and every document as the parser does', () => {
     expect(codeOf(json('['.repeat(32) + ']'.repeat(32)))).toBeUndefined();
     fc.assert(

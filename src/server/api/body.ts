@@ -1,3 +1,4 @@
+import { utf8Length } from '../../core/model/text-bytes.ts';
 import { scanJson } from '../../core/schema/json-scan.ts';
 import { received, redacted } from '../../core/rejections/redaction.ts';
 import { reject } from '../../core/rejections/reject.ts';
@@ -17,10 +18,15 @@ function malformed(text: string | Buffer, why: string, yaml = false): Rejection 
   });
 }
 
-function tooDeep(size: number, maxDepth: number): Rejection {
+/** What came is text by now; its characters are not its bytes. */
+function sizeOf(text: string): string {
+  return `(redacted, body, ${utf8Length(text)} bytes)`;
+}
+
+function tooDeep(text: string, maxDepth: number): Rejection {
   return reject('body_too_deep', {
     field: 'body',
-    received: `(redacted, body, ${size} bytes)`,
+    received: sizeOf(text),
     expected: `at most ${maxDepth} levels`,
     why: `The body is nested more than ${maxDepth} levels deep.`,
   });
@@ -42,11 +48,11 @@ function parseJson(
 ): { readonly value: unknown } | Rejection {
   switch (scanJson(text, limits.maxDepth, maxMembers)) {
     case 'too_deep':
-      return tooDeep(text.length, limits.maxDepth);
+      return tooDeep(text, limits.maxDepth);
     case 'too_many':
       return reject('body_too_large', {
         field: 'body',
-        received: `(redacted, body, ${text.length} bytes)`,
+        received: sizeOf(text),
         expected: `at most ${maxMembers} members of lists and objects`,
         why: `The body holds more than ${maxMembers} members; reading them would hold up other requests.`,
       });
@@ -68,14 +74,14 @@ function yamlValue(text: string, limits: BodyLimits): { readonly value: unknown 
   if ('value' in parsed) return parsed;
   switch (parsed.problem) {
     case 'too_deep':
-      return tooDeep(text.length, limits.maxDepth);
+      return tooDeep(text, limits.maxDepth);
     case 'malformed':
       return malformed(text, parsed.why, true);
     case 'too_long':
       return reject('body_too_large', {
         field: 'body',
-        received: `(redacted, body, ${text.length} bytes)`,
-        expected: `YAML of at most ${YAML_MAX_LENGTH} bytes and ${YAML_MAX_TOKENS} tokens; JSON is bounded by its size alone`,
+        received: sizeOf(text),
+        expected: `YAML of at most ${YAML_MAX_LENGTH} characters and ${YAML_MAX_TOKENS} tokens; JSON is bounded by its size alone`,
         why: 'The document is longer than what is parsed as YAML.',
       });
   }
