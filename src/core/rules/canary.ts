@@ -37,7 +37,9 @@ export function canaryDraftRejection(draft: CanaryDraft, maxReplicas: number): R
     return invalid(
       'replicas',
       received(replicas),
-      'A canary has at least one instance.',
+      replicas > maxReplicas
+        ? 'A canary has at most as many instances as a deployment (maxReplicasPerDeployment of this control plane).'
+        : 'A canary has at least one instance.',
       `an integer from 1 to ${maxReplicas}`,
     );
   }

@@ -7,7 +7,7 @@ import type { Rejection } from '../rejections/rejection.ts';
 import { type CredentialFinding, detectCredential, detectInText } from './credentials/detect.ts';
 import { inClear } from './environment.ts';
 import type { DeploymentInput } from './rule.ts';
-import { isKernelPath, isMountPath } from './volumes.ts';
+import { isKernelPath, isMountPath, MOUNT_PATH_FORM } from './volumes.ts';
 
 type FileDraft = NonNullable<DeploymentInput['draft']['files']>[number];
 
@@ -35,10 +35,7 @@ function pathRule(
 ): Rejection | undefined {
   const refuse = (expected: string, why: string) => malformed(index, 'path', path, expected, why);
   if (path === undefined || !isMountPath(path))
-    return refuse(
-      'an absolute path below /, without . and .. elements',
-      'A file has an absolute, plain path.',
-    );
+    return refuse(MOUNT_PATH_FORM, 'A file has an absolute, plain path.');
   if (isKernelPath(path) || isWithin(path, '/dev') || TAKEN.has(path))
     return refuse(
       'a path outside /proc, /sys and /dev that is not /etc/resolv.conf, /etc/hosts or /etc/hostname',

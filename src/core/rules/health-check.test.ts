@@ -64,6 +64,17 @@ describe('refused', () => {
     expect(refuse(check)).toEqual([code, field]);
   });
 
+  it.each<readonly [Check, string, string]>([
+    [{ interval: '0s' }, 'a duration above 0 and of at most 24h', 'without a pause'],
+    [{ interval: '1.5ms' }, 'a duration above 0 and of at most 24h', 'seconds alone may have a fraction'],
+    [{ startPeriod: '25h' }, 'a duration of at most 24h', 'longer than 24h'],
+    [{ restartAfter: '500ms' }, 'never, or a duration from 1s to 24h', 'neither never nor'],
+  ])('says what is wrong with %j', (check, expected, why) => {
+    const rejection = healthCheckRule({ draft: { healthCheck: { ...GOOD, ...check } }, limits });
+    expect(rejection?.expected).toContain(expected);
+    expect(rejection?.why).toContain(why);
+  });
+
   it('type before command before retries before durations', () => {
     expect(refuse({ type: 'http', retries: 1, timeout: '1s' })?.[0]).toBe('healthcheck_type_unsupported');
     expect(refuse({ type: 'exec', retries: 1, timeout: '1s' })?.[0]).toBe('healthcheck_command_missing');

@@ -41,19 +41,27 @@ function restartAfterRule(text: string | undefined): Rejection | undefined {
   return reject('healthcheck_duration_invalid', {
     field: 'healthCheck.restartAfter',
     received: received(text),
+    expected: 'never, or a duration from 1s to 24h such as 30s, 1m30s or 10m',
     why: 'healthCheck.restartAfter is neither never nor a duration of 1s to 24h such as 30s, 1m30s or 10m.',
   });
+}
+
+function durationProblem(ms: number | undefined): string {
+  if (ms === undefined) return 'not of the form of a duration; seconds alone may have a fraction';
+  return ms === 0 ? '0: the check would be run without a pause' : 'longer than 24h';
 }
 
 function durationRule(field: string, text: string | undefined): Rejection | undefined {
   if (text === undefined) return undefined;
   const ms = parseDuration(text);
   // A timeout of 0 is a duration below the floor, which has a code of its own.
-  if (ms !== undefined && ms <= MAX_DURATION_MS && (ms > 0 || field !== 'interval')) return undefined;
+  const isAboveZero = field === 'interval';
+  if (ms !== undefined && ms <= MAX_DURATION_MS && (ms > 0 || !isAboveZero)) return undefined;
   return reject('healthcheck_duration_invalid', {
     field: `healthCheck.${field}`,
     received: received(text),
-    why: `healthCheck.${field} is not a duration of at most 24h such as 10s, 1m30s or 500ms.`,
+    expected: `a duration ${isAboveZero ? 'above 0 and ' : ''}of at most 24h such as 10s, 1m30s or 500ms`,
+    why: `healthCheck.${field} is ${durationProblem(ms)}.`,
   });
 }
 

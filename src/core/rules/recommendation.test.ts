@@ -20,6 +20,12 @@ function refused(recommendation: Recommendation, parameters: unknown) {
   return read;
 }
 
+it.each([0, 1.5, 1e300, '1'])('says what is wrong with %j copies, and up to what it is taken', (target) => {
+  const { expected, why } = refused(COPY, { target_replicas: target });
+  expect(expected).toBe('an integer from 1 to 9007199254740991');
+  expect(why).toContain(typeof target === 'number' ? 'outside the range' : 'without a unit');
+});
+
 it('shows a parameter of the other action as it was sent, and what is in none of its own redacted', () => {
   expect(refused(GROW, { target_replicas: 1 }).received).toBe('1');
   expect(refused(GROW, { target_size: 'hunter2' }).received).toBe('(redacted, string, 7 bytes)');

@@ -83,7 +83,14 @@ export function appliedChange(
   }
   const target = parameters[wanted];
   if (!isIntegerWithin(target, 1, Number.MAX_SAFE_INTEGER))
-    return bad(wanted, target, 'an integer above 0', `${wanted} is a plain number, without a unit.`);
+    return bad(
+      wanted,
+      target,
+      `an integer from 1 to ${Number.MAX_SAFE_INTEGER}`,
+      typeof target === 'number'
+        ? `${wanted} is no whole number, or outside the range.`
+        : `${wanted} is a plain number, without a unit.`,
+    );
   return { action: known, target };
 }
 

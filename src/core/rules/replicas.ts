@@ -20,7 +20,8 @@ export function replicasRule({ draft, limits }: DeploymentInput) {
       field: 'replicas',
       received: received(replicas),
       expected: `integer from 0 to ${maximum}`,
-      why: `replicas must be an integer from 0 to ${maximum} (maxReplicasPerDeployment of this control plane).`,
+      // Texts are shown bare: "1" and 1 look the same.
+      why: `replicas must be an integer from 0 to ${maximum} (maxReplicasPerDeployment of this control plane)${typeof replicas === 'string' ? ', not a text' : ''}.`,
     });
   }
   return undefined;

@@ -45,6 +45,12 @@ describe('replicas', () => {
     expect(refuse(replicas)).toBeUndefined();
   });
 
+  it('says of a text that it is one, because it is shown like a number', () => {
+    const why = (replicas: unknown) => replicasRule({ draft: { replicas }, limits })?.why;
+    expect(why('1')).toContain('not a text');
+    expect(why(101)).not.toContain('text');
+  });
+
   it.each<readonly [unknown, string]>([
     [-1, 'replicas_negative'],
     [-(2 ** 53), 'replicas_negative'],

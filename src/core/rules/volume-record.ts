@@ -10,7 +10,7 @@ import { received } from '../rejections/redaction.ts';
 import { isRejection, reject, rejectionIn } from '../rejections/reject.ts';
 import type { Rejection } from '../rejections/rejection.ts';
 import { isName } from './name.ts';
-import { isMountPath } from './volumes.ts';
+import { isMountPath, MOUNT_PATH_FORM } from './volumes.ts';
 import type { Rule } from './rule.ts';
 
 const CLASSES: readonly VolumeClass[] = ['ephemeral', 'replicated', 'object'];
@@ -60,12 +60,18 @@ export function readVolumeSize(kind: VolumeClass, sizeBytes: unknown): number | 
   return reject('volume_size_invalid', {
     field: 'sizeBytes',
     received: received(sizeBytes),
-    expected: `an integer number of bytes, at least ${smallest}`,
-    why:
-      kind === 'replicated'
-        ? 'A replicated volume is a file system of its own and needs at least 128 MiB.'
-        : 'The size is a whole number of bytes above 0.',
+    expected: `an integer number of bytes from ${smallest} to ${Number.MAX_SAFE_INTEGER}`,
+    why: sizeProblem(kind, sizeBytes),
   });
+}
+
+function sizeProblem(kind: VolumeClass, sizeBytes: unknown): string {
+  if (typeof sizeBytes === 'string') return 'The size is a plain number of bytes, not a text.';
+  if (typeof sizeBytes === 'number' && sizeBytes > Number.MAX_SAFE_INTEGER)
+    return 'No volume may be so large.';
+  return kind === 'replicated'
+    ? 'A replicated volume is a file system of its own and needs at least 128 MiB.'
+    : 'The size is a whole number of bytes above 0.';
 }
 
 const hostPathRule: Rule<VolumeDraft> = ({ type, hostPath }) => {
@@ -74,6 +80,7 @@ const hostPathRule: Rule<VolumeDraft> = ({ type, hostPath }) => {
   return reject('volume_host_path_invalid', {
     field: 'hostPath',
     received: received(hostPath),
+    ...(type === 'bind' && { expected: MOUNT_PATH_FORM }),
     why:
       type === 'bind'
         ? 'A bind names the directory of the host by an absolute, plain path.'

@@ -97,6 +97,12 @@ describe('volume mounts', () => {
     expect(isMountPath(path)).toBe(false);
   });
 
+  it.each(['/a:b', '/d/', `/${'a'.repeat(5000)}`])('says what a path must not have', (mountPath) => {
+    const rejection = volumeMountsRule({ draft: { volumes: [{ ...GOOD, mountPath }] }, limits });
+    for (const part of ['4096 characters', 'colons', 'a slash at its end'])
+      expect(rejection?.expected).toContain(part);
+  });
+
   it('refuses a path that is too long', () => {
     expect(isMountPath(`/${'a'.repeat(4096)}`)).toBe(false);
   });

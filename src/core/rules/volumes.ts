@@ -19,8 +19,11 @@ function malformed(index: number, field: string, value: unknown, expected: strin
   });
 }
 
+const MAX_PATH = 4096;
+export const MOUNT_PATH_FORM = `an absolute path below /, of at most ${MAX_PATH} characters, without colons and control characters, without empty, . and .. elements, and without a slash at its end`;
+
 export function isMountPath(path: string): boolean {
-  if (!path.startsWith('/') || charactersIn(path) > 4096) return false;
+  if (!path.startsWith('/') || charactersIn(path) > MAX_PATH) return false;
   // Mounts are not decoded by a shape, so half a surrogate pair gets here.
   if (!path.isWellFormed() || /[\u0000-\u001f:]/.test(path)) return false;
   const segments = path.slice(1).split('/');
@@ -93,7 +96,7 @@ function readMount(index: number, mount: unknown): Pick<VolumeMount, 'volumeId' 
       index,
       'mountPath',
       mountPath,
-      'an absolute path below /, without . and .. elements',
+      MOUNT_PATH_FORM,
       'The path inside the container must be absolute and plain.',
     );
   }
