@@ -41,7 +41,7 @@ export const healthCheckCodes = entries({
     field: 'healthCheck.type',
     title: 'The declaration would produce no real check.',
     cause:
-      'A health check that cannot fail opens two gates falsely: `dependsOn` with `healthy`, and the readiness gate of a rolling update. Refused are a type that is absent, empty or "none", the command `["NONE"]`, and commands whose last status can only be zero, in shell or argv form: `true`, `:`, `exit 0`, `echo …`, a comment, `x || true`, `true || x`, `x; exit 0`, `x &`, a pipeline whose last command cannot fail (`x | cat`, `x | tee f`). What only may succeed is a check: `x || exit 1`, `test -f /ready`, `x | grep -q ok`. If the workload cannot be checked, leave `healthCheck` out altogether; the gates then know it.',
+      'A health check that cannot fail opens two gates falsely: `dependsOn` with `healthy`, and the readiness gate of a rolling update. Refused are a type that is absent, empty or "none", the command `["NONE"]`, and commands whose last status can only be zero, in shell or argv form: `true`, `:`, `exit 0`, `echo …`, a comment, `x || true`, `true || x`, `x; exit 0`, `x &`, a pipeline whose last command cannot fail (`x | cat`, `x | tee f`), also behind programs that end as what they start (`env`, `nice`, `nohup`, `timeout 5 true`). What only may succeed is a check: `x || exit 1`, `test -f /ready`, `x | grep -q ok`. If the workload cannot be checked, leave `healthCheck` out altogether; the gates then know it.',
     accepted: 'type "exec" with a command that fails when the workload is unwell, or no healthCheck at all',
     failing: '{ "healthCheck": { "type": "none" } }',
     corrected: '{ "healthCheck": { "type": "exec", "command": ["wget -qO- localhost:8080/ok"] } }',

@@ -28,18 +28,9 @@ const NOTHING: Command = { kind: 'nothing' };
 const REDIRECTS = new Set(['<', '>', '>>', '<&', '>&', '<>', '>|', '&>', '&>>', '<<<']);
 const SEPARATORS = new Set([';', '&', '\n']);
 /** Words that begin or end something which this reader does not follow. */
-const NOT_FOLLOWED = new Set([
-  'while',
-  'until',
-  'case',
-  'esac',
-  'function',
-  'select',
-  '[[',
-  'time',
-  'coproc',
-  '!',
-]);
+const NOT_FOLLOWED = new Set(['while', 'until', 'case', 'esac', 'function', 'select', '[[', 'coproc', '!']);
+/** Behind `time`, where bash reads a command of any kind and others the name of a program. */
+const COMPOUND = new Set(['{', 'if', 'for', 'time']);
 const ENDS = new Set(['then', 'elif', 'else', 'fi', 'do', 'done', '}']);
 const MAX_DEPTH = 32;
 
@@ -49,10 +40,13 @@ class Unread extends Error {}
 class Reader {
   readonly #tokens: readonly Token[];
   #at = 0;
-  #depth = 0;
+  #depth: number;
 
-  constructor(tokens: readonly Token[]) {
+  constructor(text: string, depth: number) {
+    const tokens = tokensOf(text);
+    if (tokens === undefined) throw new Unread();
     this.#tokens = tokens;
+    this.#depth = depth;
   }
 
   whole(): Command {
@@ -163,7 +157,16 @@ class Reader {
     if (word === 'if') return this.#compound(this.#conditional());
     if (word === 'for') return this.#compound(this.#loop());
     if (word !== undefined && (NOT_FOLLOWED.has(word) || ENDS.has(word))) throw new Unread();
+    if (word === 'time') this.#checkTimed();
     return this.#simple();
+  }
+
+  #checkTimed(): void {
+    const words = this.#tokens.slice(this.#at + 1, this.#at + 3);
+    const [first, second] = words.map((token) => (token.kind === 'word' ? token.raw : undefined));
+    const timed = first === '-p' ? second : first;
+    if (timed === undefined || [NOT_FOLLOWED, COMPOUND, ENDS].some((reserved) => reserved.has(timed)))
+      throw new Unread();
   }
 
   /** A redirection that fails keeps a whole block from running; none is looked for behind one. */
@@ -217,16 +220,19 @@ class Reader {
     }
     // A function (`name()`) and an operator where a command belongs end up here too.
     if ((words.length === 0 && redirections.length === 0) || this.#operator() === '(') throw new Unread();
-    return { kind: 'simple', words, redirections };
+    const [program, ...operands] = words;
+    const texts = operands.map(({ literal }) => literal);
+    const isEval = program?.raw === 'eval' && redirections.length === 0 && !texts.includes(undefined);
+    return isEval
+      ? new Reader(texts.join(' '), this.#depth).whole()
+      : { kind: 'simple', words, redirections };
   }
 }
 
 /** Nothing when the line is wrong or uses what is not followed: loops on a condition, `case`, functions, here-documents. */
 export function readCommandLine(text: string): Command | undefined {
-  const tokens = tokensOf(text);
-  if (tokens === undefined) return undefined;
   try {
-    return new Reader(tokens).whole();
+    return new Reader(text, 0).whole();
   } catch (error) {
     if (error instanceof Unread) return undefined;
     throw error;

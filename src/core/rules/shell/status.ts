@@ -1,4 +1,5 @@
 import { type Command, type Redirection, readCommandLine } from './command-line.ts';
+import { type Wrapper, wrappedWords, wrapperOf } from './wrappers.ts';
 import type { Word } from './words.ts';
 
 /**
@@ -19,12 +20,11 @@ const MAX_EXAMINED = 4096;
 const SHELL = /^(?:\/(?:usr\/)?bin\/)?(?:sh|bash|ash|dash|zsh|ksh)$/;
 const ALWAYS_OK = new Set([':', 'true', 'echo']);
 /** Without operands they print something that is always there. */
-const OK_ALONE = new Set(['pwd', 'date', 'uname', 'env']);
+const OK_ALONE = new Set(['pwd', 'date', 'uname', 'nice']);
 /** At the end of a pipeline, reading what comes in. */
 const OK_AS_SINK = new Set(['cat', 'head', 'tail', 'wc', 'sort', 'uniq', 'nl', 'tac', 'rev']);
 /** They change what the commands after them mean, or run what is not seen here. */
 const CHANGES_SHELL = new Set([
-  'set',
   'shopt',
   'trap',
   'eval',
@@ -45,10 +45,12 @@ const CHANGES_SHELL = new Set([
   'ulimit',
 ]);
 const ASSIGNMENT = /^[A-Za-z_][A-Za-z0-9_]*\+?=/;
-/** They set up the environment or skip functions, and end as what they start. */
-const WRAPPERS = new Set(['command', 'builtin', 'busybox']);
 /** Of the builtins that POSIX calls special: a redirection that fails ends the shell. */
-const SPECIAL = new Set([':', 'exit', 'exec', 'export']);
+const SPECIAL = new Set([':', 'exit', 'exec', 'export', 'eval', 'set']);
+/** No programs: what starts programs does not find them. */
+const BUILTINS = new Set([':', 'exit', 'exec', 'eval', 'set', 'command', 'builtin']);
+/** What `set` turns on and off here without changing more than is followed. */
+const SET_FOLLOWED = /^(?:-[aefvx]+|\+[aefuvx]+)$/;
 
 interface Context {
   /** How the command before may have ended, for `exit` without a number. */
@@ -56,7 +58,13 @@ interface Context {
   readonly isSink: boolean;
   /** `sh -e`: a failure ends the shell. */
   readonly errexit: boolean;
+  /** Started by a program: there are no builtins. */
+  readonly outside: boolean;
+  /** What lasts is stopped, and that is a failure. */
+  readonly stopped: boolean;
 }
+
+const AT_START: Context = { before: OK, isSink: false, errexit: false, outside: false, stopped: false };
 
 /** A subshell's end is a status like any other. */
 function inSubshell(ends: number): number {
@@ -85,7 +93,9 @@ function exitEnds(operand: Word | undefined, before: number): number {
     return (before & OK ? EXIT_OK : 0) | (before & FAIL ? EXIT_FAIL : 0);
   }
   if (operand.literal === undefined) return EXITS;
-  return /^0+$/.test(operand.literal) ? EXIT_OK : EXIT_FAIL;
+  // Longer numbers do not fit everywhere; of others the last eight bits count.
+  if (/^\d{10,}$/.test(operand.literal)) return EXITS;
+  return /^\d+$/.test(operand.literal) && Number(operand.literal) % 256 === 0 ? EXIT_OK : EXIT_FAIL;
 }
 
 /** `[ 1 ]`, `test a = a`: what compares nothing but constants. */
@@ -110,24 +120,29 @@ function readsInputOnly(operands: readonly (string | undefined)[]): boolean {
   return operands.every((operand) => operand !== undefined && /^(?:-[A-Za-z0-9]*|[+]?\d+)$/.test(operand));
 }
 
-function shellEnds(operands: readonly (string | undefined)[]): number {
+function shellEnds(operands: readonly (string | undefined)[], { stopped }: Context): number {
   const at = operands.findIndex((operand) => operand === undefined || !/^-[a-z]+$/.test(operand));
   const options = operands.slice(0, Math.max(at, 0)).join('');
   const text = operands[at];
   if (at < 1 || text === undefined || !options.includes('c') || /[^-celix]/.test(options)) return EITHER;
-  return inSubshell(lineEnds(text, options.includes('e')));
+  return inSubshell(lineEnds(text, { ...AT_START, errexit: options.includes('e'), stopped }));
 }
 
 function programEnds(name: string, words: readonly Word[], context: Context): number {
   const operands = words.map(({ literal }) => literal);
-  if (SHELL.test(name)) return shellEnds(operands);
+  if (SHELL.test(name)) return shellEnds(operands, context);
   const program = programName(name);
+  if (context.outside && BUILTINS.has(program)) return ANY;
   if (ALWAYS_OK.has(program)) return OK;
-  if (OK_ALONE.has(program)) return words.length === 0 ? OK : EITHER;
-  if (WRAPPERS.has(program)) return wordsEnd(words, context);
+  if (words.length === 0 && OK_ALONE.has(program)) return OK;
+  const wrapper = wrapperOf(program);
+  if (wrapper) return wrapperEnds(wrapper, words, context);
   if (program === 'false') return FAIL;
-  if (program === 'exit') return exitEnds(words[0], context.before);
-  if (program === 'exec') return words.length === 0 ? OK : asExit(wordsEnd(words, context));
+  // With two, bash goes on with a failure, and other shells exit with the first.
+  if (program === 'exit') return words.length > 1 ? ANY : exitEnds(words[0], context.before);
+  if (program === 'exec')
+    return words.length === 0 ? OK : asExit(startedEnds(words, { ...context, outside: true }));
+  if (program === 'set') return isFollowed(words) ? OK : ANY;
   if (program === 'printf') return printfEnds(operands);
   if (program === 'test') return testEnds(operands);
   if (program === '[' && operands.at(-1) === ']') return testEnds(operands.slice(0, -1));
@@ -136,13 +151,32 @@ function programEnds(name: string, words: readonly Word[], context: Context): nu
   return CHANGES_SHELL.has(program) ? ANY : EITHER;
 }
 
+/** A program with its operands; unlike in a line, no assignments come before it. */
+function startedEnds([program, ...words]: readonly Word[], context: Context): number {
+  if (program === undefined) return OK;
+  return program.literal === undefined ? EITHER : programEnds(program.literal, words, context);
+}
+
+function wrapperEnds(wrapper: Wrapper, words: readonly Word[], context: Context): number {
+  const wrapped = wrappedWords(wrapper, words);
+  if (wrapped === undefined) return EITHER;
+  return startedEnds(wrapped, {
+    ...context,
+    outside: context.outside || !wrapper.inShell,
+    stopped: context.stopped || wrapper.stops === true,
+    isSink: context.isSink && !wrapper.stops,
+  });
+}
+
+function isFollowed(operands: readonly Word[]): boolean {
+  return operands.every(({ literal }) => literal !== undefined && SET_FOLLOWED.test(literal));
+}
+
 /** Assignments before a program change nothing; alone they end as the last substitution in them. */
 function wordsEnd(words: readonly Word[], context: Context): number {
   const first = words.findIndex(({ raw }) => !ASSIGNMENT.test(raw));
-  const program = words[first];
-  if (program === undefined) return words.some(({ substitutes }) => substitutes) ? EITHER : OK;
-  if (program.literal === undefined) return EITHER;
-  return programEnds(program.literal, words.slice(first + 1), context);
+  if (first === -1) return words.some(({ substitutes }) => substitutes) ? EITHER : OK;
+  return startedEnds(words.slice(first), context);
 }
 
 function simpleEnds(words: readonly Word[], redirections: readonly Redirection[], context: Context): number {
@@ -185,12 +219,16 @@ function endsOf(command: Command, context: Context): number {
         chained(left, EITHER, (before) => endsOf(command.right, { ...context, before, isSink: false }))
       );
     }
-    case 'if':
+    case 'if': {
+      const condition = endsOf(command.condition, context);
+      const { body, otherwise } = command;
+      const skipped = otherwise === undefined ? OK : endsOf(otherwise, { ...context, before: FAIL });
       return (
-        chained(endsOf(command.condition, context), EITHER, () => 0) |
-        endsOf(command.body, { ...context, before: OK }) |
-        (command.otherwise === undefined ? OK : endsOf(command.otherwise, { ...context, before: FAIL }))
+        (condition & EXITS) |
+        (condition & OK ? endsOf(body, { ...context, before: OK }) : 0) |
+        (condition & FAIL ? skipped : 0)
       );
+    }
     case 'for':
       return OK | endsOf(command.body, { ...context, before: EITHER });
     case 'pipeline': {
@@ -205,47 +243,66 @@ function endsOf(command: Command, context: Context): number {
   }
 }
 
-function startsWithChange(words: readonly Word[]): boolean {
-  const program = words.find(({ raw }) => !ASSIGNMENT.test(raw) && !WRAPPERS.has(raw));
-  return program?.literal !== undefined && CHANGES_SHELL.has(program.literal);
+/** What a command does to those after it, the greater the less of them is known. */
+const NO_EFFECT = 0;
+const ENDS_ON_FAILURE = 1;
+const UNSEEN = 2;
+
+function effectOf(words: readonly Word[]): number {
+  const first = words.findIndex(({ raw }) => !ASSIGNMENT.test(raw));
+  const program = words[first]?.literal;
+  if (program === undefined) return NO_EFFECT;
+  const operands = words.slice(first + 1);
+  const wrapper = wrapperOf(program);
+  if (wrapper) return effectOf(wrappedWords(wrapper, operands) ?? []);
+  if (program !== 'set') return CHANGES_SHELL.has(program) ? UNSEEN : NO_EFFECT;
+  if (!isFollowed(operands)) return UNSEEN;
+  return operands.some(({ literal }) => /^-.*e/.test(literal ?? '')) ? ENDS_ON_FAILURE : NO_EFFECT;
 }
 
 /** `set`, `trap` and the like count wherever they stand, also in a part of a pipeline that is not the last. */
-function changesShell(command: Command): boolean {
+function effectWithin(command: Command): number {
   switch (command.kind) {
     case 'nothing':
-      return false;
+      return NO_EFFECT;
     case 'simple':
-      return startsWithChange(command.words);
+      return effectOf(command.words);
     case 'subshell':
     case 'background':
     case 'for':
-      return changesShell(command.body);
+      return effectWithin(command.body);
     case 'and':
     case 'or':
     case 'then':
-      return changesShell(command.left) || changesShell(command.right);
+      return Math.max(effectWithin(command.left), effectWithin(command.right));
     case 'if':
-      return [command.condition, command.body, command.otherwise ?? command.body].some(changesShell);
+      return Math.max(
+        ...[command.condition, command.body, command.otherwise ?? command.body].map(effectWithin),
+      );
     case 'pipeline':
-      return command.commands.some(changesShell);
+      return Math.max(...command.commands.map(effectWithin));
   }
 }
 
-function lineEnds(text: string, errexit: boolean): number {
+function lineEnds(text: string, context: Context): number {
   if (text.length > MAX_EXAMINED) return ANY;
   const line = readCommandLine(text);
-  if (line === undefined || changesShell(line)) return ANY;
-  return endsOf(line, { before: OK, isSink: false, errexit });
+  if (line === undefined) return ANY;
+  const effect = effectWithin(line);
+  // Of what may be stopped before its end, one command is judged and no more.
+  const isOne = line.kind === 'simple' && !line.words.some(({ substitutes }) => substitutes);
+  if (effect === UNSEEN || (context.stopped && !isOne)) return ANY;
+  return endsOf(line, { ...context, errexit: context.errexit || effect === ENDS_ON_FAILURE });
 }
 
 /** Whether the last status of a command, in shell form (one element) or argv form, can never be other than zero. */
 export function cannotFail(command: readonly string[]): boolean {
   const [first, ...rest] = command;
   if (first === undefined) return false;
+  const line = first === 'eval' ? rest.join(' ') : first;
   const ends =
-    rest.length === 0
-      ? lineEnds(first, false)
+    rest.length === 0 || first === 'eval'
+      ? lineEnds(line, AT_START)
       : programEnds(
           first,
           rest.map((word) => ({
@@ -255,7 +312,7 @@ export function cannotFail(command: readonly string[]): boolean {
             substitutes: false,
             mayAbort: false,
           })),
-          { before: OK, isSink: false, errexit: false },
+          AT_START,
         );
   return (ends & (FAIL | EXIT_FAIL)) === 0;
 }

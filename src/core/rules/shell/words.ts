@@ -1,3 +1,5 @@
+import { constantValue } from './arithmetic.ts';
+
 /** One word of a command line. `literal` is its text after quoting, absent when an expansion decides it. */
 export interface Word {
   readonly kind: 'word';
@@ -80,6 +82,8 @@ interface Expansion {
   readonly end: number;
   readonly substitutes: boolean;
   readonly mayAbort: boolean;
+  /** What it expands to whatever the variables are: arithmetic of constants. */
+  readonly literal?: string;
 }
 
 /** What `$` or a backquote at `at` begins; nothing for a plain dollar sign, null when it never ends. */
@@ -92,6 +96,9 @@ function expansionAt(text: string, at: number): Expansion | null | undefined {
   if (next === '(') {
     const end = closing(text, at + 2, '(', ')');
     const arithmetic = text.charAt(at + 2) === '(';
+    const value =
+      arithmetic && text.endsWith('))', end) ? constantValue(text.slice(at + 3, end - 2)) : undefined;
+    if (value !== undefined) return { end, substitutes: false, mayAbort: false, literal: String(value) };
     return end === -1 ? null : { end, substitutes: !arithmetic, mayAbort: arithmetic };
   }
   if (next === '{') {
@@ -190,7 +197,8 @@ class WordReader {
       this.#at += 1;
       return true;
     }
-    this.#literal = undefined;
+    if (expansion.literal === undefined) this.#literal = undefined;
+    else this.#add(expansion.literal);
     this.#substitutes ||= expansion.substitutes;
     this.#mayAbort ||= expansion.mayAbort;
     this.#at = expansion.end;
