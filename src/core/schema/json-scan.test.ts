@@ -63,6 +63,71 @@ describe('keys', () => {
   });
 });
 
+describe('numbers', () => {
+  it.each([
+    '0.1e-400',
+    '1e-400',
+    '-1e-400',
+    '1E-99999999999999999999',
+    '100.00000000000000001',
+    '-3.0000000000000000001',
+    '0.99999999999999999',
+    '9007199254740990.7',
+    '1000000000000000000001e-19',
+  ])('%s would be read as a whole one', (number) => {
+    expect(Number.isInteger(JSON.parse(number))).toBe(true);
+    for (const text of [
+      number,
+      `[${number}]`,
+      `{"a": ${number} ,"b":1}`,
+      `[1.5,-${number.replace(/^-/, '')}]`,
+    ])
+      expect(scanJson(text, 32)).toBe('rounded_number');
+  });
+
+  it.each([
+    '0',
+    '-0',
+    '0.0',
+    '-0.000e-400',
+    '0e400',
+    '0.1',
+    '1.10',
+    '3.0',
+    '3.000000000000000000000',
+    '1e3',
+    '1E+3',
+    '10e-1',
+    '1.5e1',
+    '2500000000000000000000e-20',
+    '0.1000000000000000055511151231257827',
+    '1.00000000000001',
+    '5e-324',
+    '9007199254740991',
+    '9007199254740993',
+    '1e400',
+    '-1e400',
+    '1e22',
+    '9007199254740992.5',
+    '"100.00000000000000001"',
+    'true',
+    'false',
+  ])('%s is left to its rule', (value) => {
+    for (const text of [value, `[${value}]`, `{"a":${value},"1e-400":"1e-400"}`])
+      expect(scanJson(text, 32)).toBeUndefined();
+  });
+
+  it('underflow without an exponent, too', () => {
+    expect(scanJson(`0.${'0'.repeat(400)}1`, 32)).toBe('rounded_number');
+  });
+
+  it('as written by the parser are never rounded', () => {
+    fc.assert(
+      fc.property(fc.double({ noNaN: true }), (value) => scanJson(JSON.stringify(value), 32) === undefined),
+    );
+  });
+});
+
 describe('broken text', () => {
   it.each([
     '',
@@ -76,6 +141,12 @@ describe('broken text', () => {
     '{"\\u00":1}',
     '{"\\x":1,"\\x":2}',
     '\\"[[[',
+    '.',
+    '1.',
+    '.e',
+    '[1e]',
+    '1.0.00000000000000000001',
+    '1e-4e-400',
   ])('%j is left to the parser', (text) => {
     expect(scanJson(text, 32)).toBeUndefined();
     expect(() => JSON.parse(text) as unknown).toThrow();
@@ -136,6 +207,9 @@ it.each([
     'many keys',
     (length: number) => `{${Array.from({ length: length / 8 }, (_, at) => `"${at}":1`).join(',')}}`,
   ],
+  ['one long number', (length: number) => `[1.${'0'.repeat(length)}]`],
+  ['digits and dots', (length: number) => '1.'.repeat(length / 2)],
+  ['many decimals', (length: number) => `[${'0.5,'.repeat(length / 4)}0]`],
   ['quotes alone', (length: number) => '"'.repeat(length)],
 ])('takes linear time: %s', (_, textOf) => {
   const short = Math.max(spentMs(textOf(SHORT)), LEAST_MS);

@@ -1,8 +1,15 @@
-export type ScanProblem = 'too_deep' | 'too_many' | 'duplicate_key' | 'prototype_key';
+import { becomesWhole, isDigit } from './exact-number.ts';
+
+export type ScanProblem = 'too_deep' | 'too_many' | 'duplicate_key' | 'prototype_key' | 'rounded_number';
 
 const QUOTE = 34;
 const BACKSLASH = 92;
 const COMMA = 44;
+const DOT = 46;
+const LETTER_E = 101;
+/** So many characters with a dot among them hold no more digits than a number keeps. */
+const ALWAYS_EXACT = 16;
+const REST_OF_NUMBER = /[-+.\deE]*/y;
 
 /** Index of the closing quote of the string that starts at `open`; the text's length when it never closes. */
 function closingQuote(text: string, open: number): number {
@@ -24,9 +31,22 @@ function nextSolid(text: string, from: number): number {
   return index;
 }
 
+/** Index behind the number whose first dot or exponent is at `mark`; -1 when the number is rounded to a whole one. */
+function endOfExactNumber(text: string, mark: number): number {
+  let start = mark;
+  while (start > 0 && isDigit(text.charCodeAt(start - 1))) start -= 1;
+  let end = mark + 1;
+  while (isDigit(text.charCodeAt(end))) end += 1;
+  const hasExponent = text.charCodeAt(mark) !== DOT || (text.charCodeAt(end) | 32) === LETTER_E;
+  if (!hasExponent && end - start <= ALWAYS_EXACT) return end;
+  REST_OF_NUMBER.lastIndex = mark;
+  REST_OF_NUMBER.test(text);
+  return becomesWhole(text.slice(start, REST_OF_NUMBER.lastIndex)) ? -1 : REST_OF_NUMBER.lastIndex;
+}
+
 /**
  * One pass before JSON.parse, because the parser recurses (a deep body would exhaust the stack) and keeps only the
- * last of two equal keys (a silent alteration). Broken JSON is left to the parser.
+ * last of two equal keys and rounds numbers (silent alterations). Broken JSON is left to the parser.
  *
  * It also counts members, of lists and objects together, by their commas and brackets: a short text can hold so many that reading them
  * takes long.
@@ -67,6 +87,10 @@ export function scanJson(
         inside.add(key);
       }
       index = close;
+    } else if (char === DOT || ((char | 32) === LETTER_E && isDigit(text.charCodeAt(index - 1)))) {
+      const end = endOfExactNumber(text, index);
+      if (end === -1) return 'rounded_number';
+      index = end - 1;
     }
   }
   return undefined;

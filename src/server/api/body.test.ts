@@ -58,6 +58,8 @@ describe('JSON', () => {
     ['a raw control character', '"\u0000"', 'body_malformed'],
     ['duplicate keys', '{"a":1,"a":2}', 'body_malformed'],
     ['__proto__', '{"a":{"__proto__":{}}}', 'body_malformed'],
+    ['a number that would underflow to 0', '{"replicas":0.1e-400}', 'body_malformed'],
+    ['a fraction that would be lost', '{"replicas":100.00000000000000001}', 'body_malformed'],
     ['33 levels', '['.repeat(33) + ']'.repeat(33), 'body_too_deep'],
     ['a million levels', '['.repeat(1e6), 'body_too_deep'],
   ])('refuses %s', (_, body, code) => {
@@ -69,6 +71,14 @@ describe('JSON', () => {
     for (const read of [json(nested), yaml(nested)])
       expect(read).toHaveProperty('received', '(redacted, body, 70 bytes)');
   });
+
+  it.each(['1e400', '1e300', '9007199254740993', '0.1', '1.10', '1e3', '3.0'])(
+    'leaves %s to the rules',
+    (number) => {
+      expect(json(`{"replicas":${number}}`)).toEqual({ value: { replicas: Number(number) } });
+      expect(yaml(`replicas: ${number}`)).toEqual({ value: { replicas: Number(number) } });
+    },
+  );
 
   it('takes 32 levels, and every document as the parser does', () => {
     expect(codeOf(json('['.repeat(32) + ']'.repeat(32)))).toBeUndefined();
@@ -117,6 +127,10 @@ describe('YAML', () => {
     ['nested duplicate keys', 'a:\n  - b: 1\n    b: 2', 'body_malformed'],
     ['a list as a key', '? [a]\n: 1', 'body_malformed'],
     ['__proto__', '__proto__: {a: 1}', 'body_malformed'],
+    ['a number that would underflow to 0', 'replicas: 0.1e-400', 'body_malformed'],
+    ['a fraction that would be lost', 'a: [+100.00000000000000001]', 'body_malformed'],
+    ['a fraction without a whole', 'a: .99999999999999999', 'body_malformed'],
+    ['a key whose fraction would be lost', '1.00000000000000001: a', 'body_malformed'],
     ['aliases that multiply', bomb(), 'body_malformed'],
     ['33 levels', '['.repeat(33) + ']'.repeat(33), 'body_too_deep'],
     [
@@ -131,6 +145,10 @@ describe('YAML', () => {
     expect(codeOf(yaml(body))).toBe(code);
     if (code === 'body_malformed')
       expect(yaml(body)).toHaveProperty('expected', expect.stringContaining('YAML document'));
+  });
+
+  it('reads numbers of other bases, and texts that look like numbers', () => {
+    expect(yaml('[0x1e, 0o17, "1e-400", 1.e1, .5]')).toEqual({ value: [30, 15, '1e-400', 10, 0.5] });
   });
 
   it('leaves Object.prototype alone', () => {

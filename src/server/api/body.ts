@@ -3,7 +3,7 @@ import { scanJson } from '../../core/schema/json-scan.ts';
 import { received, redacted } from '../../core/rejections/redaction.ts';
 import { reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
-import { parseYaml, YAML_MAX_LENGTH, YAML_MAX_TOKENS } from './yaml-body.ts';
+import { parseYaml, ROUNDED_NUMBER, YAML_MAX_LENGTH, YAML_MAX_TOKENS } from './yaml-body.ts';
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
@@ -60,6 +60,8 @@ function parseJson(
       return malformed(text, 'An object holds the same key twice; one of the two values would be lost.');
     case 'prototype_key':
       return malformed(text, 'The key __proto__ is not accepted anywhere in a body.');
+    case 'rounded_number':
+      return malformed(text, ROUNDED_NUMBER);
     case undefined:
   }
   try {

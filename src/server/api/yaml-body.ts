@@ -1,4 +1,5 @@
-import type { Node, YAMLMap } from 'yaml';
+import type { Node, Scalar, YAMLMap } from 'yaml';
+import { becomesWhole } from '../../core/schema/exact-number.ts';
 import { yaml } from '../yaml.ts';
 
 export type YamlProblem =
@@ -48,6 +49,14 @@ function hasTooManyTokens(text: string): boolean {
   return false;
 }
 
+export const ROUNDED_NUMBER =
+  'A number with a fraction is so close to a whole one that it would be read as that; send the number that is meant.';
+const DECIMAL = /^[-+]?[\d.]+(?:e[-+]?\d+)?$/i;
+
+function isRounded({ value, source }: Scalar): boolean {
+  return typeof value === 'number' && source !== undefined && DECIMAL.test(source) && becomesWhole(source);
+}
+
 /** What the parser would settle silently: equal keys, keys that are no text, types of other languages. */
 function keyProblem(map: YAMLMap): string | undefined {
   const { isScalar } = yaml();
@@ -69,6 +78,7 @@ function contentProblem(root: Node | null): string | undefined {
     if (isMap(node)) found = keyProblem(node);
     if ((isMap(node) || isSeq(node) || isScalar(node)) && node.tag !== undefined)
       found = 'A tag asks for a type that JSON does not have.';
+    if (isScalar(node) && isRounded(node)) found = ROUNDED_NUMBER;
     return found === undefined ? undefined : visit.BREAK;
   });
   return found;
