@@ -5,6 +5,9 @@ export function isDigit(char: number): boolean {
   return char >= ZERO && char <= NINE;
 }
 
+export const ROUNDED_NUMBER =
+  'A number with a fraction is so close to a whole one that it would be read as that; send the number that is meant.';
+
 /**
  * Whether a decimal literal is a whole number only because it was rounded: `100.00000000000000001`, `1e-400`. Another decimal stays one,
  * and what is too large to be exact, or infinite, is refused by the rule of its field.

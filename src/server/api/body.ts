@@ -1,9 +1,10 @@
 import { utf8Length } from '../../core/model/text-bytes.ts';
+import { ROUNDED_NUMBER } from '../../core/schema/exact-number.ts';
 import { scanJson } from '../../core/schema/json-scan.ts';
 import { received, redacted } from '../../core/rejections/redaction.ts';
 import { reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
-import { parseYaml, ROUNDED_NUMBER, YAML_MAX_LENGTH, YAML_MAX_TOKENS } from './yaml-body.ts';
+import { parseYaml, YAML_MAX_LENGTH, YAML_MAX_TOKENS } from './yaml-body.ts';
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 

@@ -1,5 +1,4 @@
-import type { Node, Scalar, YAMLMap } from 'yaml';
-import { becomesWhole } from '../../core/schema/exact-number.ts';
+import { AS_JSON, contentFault } from '../../shared/yaml-content.ts';
 import { yaml } from '../yaml.ts';
 
 export type YamlProblem =
@@ -49,41 +48,6 @@ function hasTooManyTokens(text: string): boolean {
   return false;
 }
 
-export const ROUNDED_NUMBER =
-  'A number with a fraction is so close to a whole one that it would be read as that; send the number that is meant.';
-const DECIMAL = /^[-+]?[\d.]+(?:e[-+]?\d+)?$/i;
-
-function isRounded({ value, source }: Scalar): boolean {
-  return typeof value === 'number' && source !== undefined && DECIMAL.test(source) && becomesWhole(source);
-}
-
-/** What the parser would settle silently: equal keys, keys that are no text, types of other languages. */
-function keyProblem(map: YAMLMap): string | undefined {
-  const { isScalar } = yaml();
-  const seen = new Set<string>();
-  for (const { key } of map.items) {
-    if (!isScalar(key)) return 'A key is not a plain text.';
-    const text = String(key.value);
-    if (text === '__proto__') return 'The key __proto__ is not accepted anywhere in a body.';
-    if (seen.has(text)) return 'A mapping holds the same key twice; one of the two values would be lost.';
-    seen.add(text);
-  }
-  return undefined;
-}
-
-function contentProblem(root: Node | null): string | undefined {
-  const { isMap, isScalar, isSeq, visit } = yaml();
-  let found: string | undefined;
-  visit(root, (_key, node) => {
-    if (isMap(node)) found = keyProblem(node);
-    if ((isMap(node) || isSeq(node) || isScalar(node)) && node.tag !== undefined)
-      found = 'A tag asks for a type that JSON does not have.';
-    if (isScalar(node) && isRounded(node)) found = ROUNDED_NUMBER;
-    return found === undefined ? undefined : visit.BREAK;
-  });
-  return found;
-}
-
 function isWithin(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return true;
   if (levels === 0) return false;
@@ -96,19 +60,11 @@ export function parseYaml(text: string, maxDepth: number): { readonly value: unk
   if (nestsTooDeep(text)) return { problem: 'too_deep' };
   if (hasTooManyTokens(text)) return { problem: 'too_long' };
   try {
-    // The library compares each key with all before it; `keyProblem` does the same in one pass.
-    const document = yaml().parseDocument(text, {
-      uniqueKeys: false,
-      prettyErrors: false,
-      version: '1.2',
-      schema: 'core',
-      resolveKnownTags: false,
-      logLevel: 'error',
-    });
+    const document = yaml().parseDocument(text, AS_JSON);
     const [problem] = [...document.errors, ...document.warnings];
     if (problem) return { problem: 'malformed', why: `The body is not valid YAML: ${problem.code}.` };
-    const why = contentProblem(document.contents);
-    if (why !== undefined) return { problem: 'malformed', why };
+    const fault = contentFault(document.contents, yaml());
+    if (fault !== undefined) return { problem: 'malformed', why: fault.why };
     const value: unknown = document.toJS({ maxAliasCount: MAX_ALIASES });
     return isWithin(value, maxDepth) ? { value } : { problem: 'too_deep' };
   } catch (error) {
