@@ -1,9 +1,11 @@
 import { errnoOf, isRecord, messageOf } from '../core/model/values.ts';
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Json } from './client.ts';
 import { usage } from './failure.ts';
-import { type PlaceOf, placesIn } from './set/places.ts';
+import { inputFile } from './input-text.ts';
+import type { PlaceOf } from './set/places.ts';
+import { readYaml } from './yaml-documents.ts';
 
 /** One document of a file, before the control plane has checked it. */
 export interface Manifest {
@@ -17,7 +19,6 @@ export interface Manifest {
 }
 
 const EXTENSIONS = /\.(?:ya?ml|json)$/;
-const MAX_FILE_BYTES = 16 * 2 ** 20;
 
 /** A document that names no kind. */
 const DEFAULT_KIND = 'Deployment';
@@ -34,7 +35,7 @@ async function readSources(
   const sources: Source[] = [];
   for (const path of paths) {
     if (path === '-') sources.push({ name: 'standard input', text: await readInput() });
-    else for (const file of filesAt(path)) sources.push({ name: file, text: readFile(file) });
+    else for (const file of filesAt(path)) sources.push({ name: file, text: inputFile(file, '-f') });
   }
   return sources;
 }
@@ -55,36 +56,18 @@ function filesAt(path: string): readonly string[] {
   return files.map((name) => join(path, name));
 }
 
-function readFile(path: string): string {
-  try {
-    if (statSync(path).size > MAX_FILE_BYTES) throw new Error(`larger than ${MAX_FILE_BYTES / 2 ** 20} MiB`);
-    return readFileSync(path, 'utf8');
-  } catch (error) {
-    throw usage(`-f ${path}: ${messageOf(error)}`);
-  }
-}
-
 /** Every document of every file; nothing is sent before all of them can be read. */
 export async function readManifests(
   paths: readonly string[],
   readInput: () => Promise<string>,
   kinds: readonly string[],
 ): Promise<readonly Manifest[]> {
-  const { LineCounter, parseAllDocuments } = await import('yaml');
   const manifests: Manifest[] = [];
   for (const { name: source, text } of await readSources(paths, readInput)) {
-    const lineCounter = new LineCounter();
-    const documents = parseAllDocuments(text, { prettyErrors: true, uniqueKeys: true, lineCounter });
-    if (!Array.isArray(documents)) continue;
-    for (const [index, document] of documents.entries()) {
-      const place = documents.length === 1 ? source : `${source}#${index + 1}`;
-      const [problem] = document.errors;
-      if (problem !== undefined) throw usage(`${place} is not valid YAML: ${problem.message.trimEnd()}`);
-      // Aliases may not multiply a small file into a large one.
-      const value: unknown = document.toJS({ maxAliasCount: 100 });
+    const documents = await readYaml(text, source);
+    for (const [index, { value, placeOf }] of documents.entries()) {
       if (value === null || value === undefined) continue;
-      const placeIn = await placesIn(document, lineCounter);
-      const placeOf: PlaceOf = (field) => `${source}:${placeIn(field)}`;
+      const place = documents.length === 1 ? source : `${source}#${index + 1}`;
       manifests.push({ ...manifestOf(place, value, kinds), placeOf });
     }
   }

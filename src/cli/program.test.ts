@@ -61,6 +61,7 @@ describe('the program', () => {
     [['explain', 'image_not_fond'], 'there is no code image_not_fond'],
     [['up', '--engine', '/x', '--own-engine'], 'exclude each other'],
     [['secret', 'write', 'db', '--generate', 'a'], 'not the path of a secret'],
+    [['run', '--env', 'CITY=Z\uFFFDrich'], 'argument 3 is not UTF-8 text'],
   ])('refuses %j with usage, and says %s', async (argv, message) => {
     const error = await failure(...argv);
     expect(error.message).toContain(message);

@@ -7,6 +7,7 @@ import { OptionValues } from './option-values.ts';
 import { EXIT } from './exit-code.ts';
 import { usage } from './failure.ts';
 import { commandHelp, overview } from './help.ts';
+import { requireDecoded } from './input-text.ts';
 import { type Session, sessionFor } from './session.ts';
 
 const RENAMED: Readonly<Record<string, string>> = {
@@ -39,6 +40,7 @@ export async function runProgram(
   session: Session,
 ): Promise<number> {
   const [first, ...rest] = argv;
+  for (const [index, word] of argv.entries()) requireDecoded(word, `argument ${index + 1}`);
   if (first === undefined || first === '--help' || first === '-h' || first === 'help') {
     return help(commands, first === 'help' ? rest : [], session);
   }

@@ -1,9 +1,10 @@
+import { Readable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { makeLinks, NO_LINKS } from './links.ts';
 import { MovingLines } from './moving-lines.ts';
 import { makeProgress } from './progress.ts';
 import { makeStyle } from './style.ts';
-import { columnsOf, writerTo } from './terminal.ts';
+import { columnsOf, systemTerminal, writerTo } from './terminal.ts';
 
 /** Takes the title, the colours, the line before, and with a character of one byte all of it. */
 const STEERING = 'a\u001B]0;mine\u0007\u001B[1A\u009B2Jb\u001B[31mred\u001B[0m\n';
@@ -29,6 +30,27 @@ describe('what is written', () => {
       columnsOf({ columns: 0, write: () => true }),
       columnsOf({ columns: 40, write: () => true }),
     ]).toEqual([100, 40]);
+  });
+});
+
+describe('standard input', () => {
+  const inputOf = (bytes: Buffer): Promise<string> => {
+    const stdin = vi.spyOn(process, 'stdin', 'get');
+    // Of the stream only its bytes are read.
+    stdin.mockReturnValue(Readable.from([bytes]) as typeof process.stdin);
+    return systemTerminal({})
+      .readInput()
+      .finally(() => stdin.mockRestore());
+  };
+
+  it('is whole: what begins it too', async () => {
+    expect(await inputOf(Buffer.from('\uFEFFp\u00e4ss\n'))).toBe('\uFEFFp\u00e4ss\n');
+  });
+
+  it('is refused when it is not UTF-8, rather than altered', async () => {
+    await expect(inputOf(Buffer.from('a\np\xe4ss', 'latin1'))).rejects.toThrow(
+      'standard input: line 2 is not UTF-8 text',
+    );
   });
 });
 

@@ -1,4 +1,5 @@
 import { usage } from './failure.ts';
+import { inputText, requireDecoded } from './input-text.ts';
 import { type Links, makeLinks, NO_LINKS, wantsLinks } from './links.ts';
 import { MovingLines } from './moving-lines.ts';
 import { makeStyle, printable, type Style, wantsColour } from './style.ts';
@@ -108,7 +109,8 @@ export function systemTerminal(environment: NodeJS.ProcessEnv): Terminal {
       stdout,
       stderr,
     },
-    readInput: async () => (await import('node:stream/consumers')).text(process.stdin),
+    readInput: async () =>
+      inputText(await (await import('node:stream/consumers')).buffer(process.stdin), 'standard input'),
     ask: (question) => askLine(question, true),
     askHidden: (question) => askLine(question, false),
   };
@@ -123,11 +125,12 @@ async function askLine(question: string, shown: boolean): Promise<string> {
   // Without an output stream readline echoes nothing; with `terminal` it keeps the terminal from echoing as well.
   const reader = createInterface({ input: stdin, terminal: true, ...(shown ? { output: stderr } : {}) });
   try {
-    return await new Promise<string>((resolve, reject) => {
+    const answer = await new Promise<string>((resolve, reject) => {
       reader.once('line', resolve);
       reader.once('SIGINT', () => reject(new Interrupted()));
       reader.once('close', () => reject(new Interrupted()));
     });
+    return requireDecoded(answer, 'what was typed');
   } finally {
     reader.close();
     if (!shown) stderr.write('\n');

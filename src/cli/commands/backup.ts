@@ -11,6 +11,7 @@ import {
 import { EXIT } from '../exit-code.ts';
 import { usage } from '../failure.ts';
 import { textOf } from '../fields.ts';
+import { inputJson } from '../input-json.ts';
 import { deleteCommand, listCommand } from '../record-commands.ts';
 import { outputFormat, printRecord, structuredText } from '../output.ts';
 import { warningLines } from '../plan-view.ts';
@@ -110,7 +111,9 @@ const importCommand: Subcommand = {
     const format = outputFormat(options);
     const client = session.client(options);
     const stored = await client.record('POST /api/v1/backups/import', {
-      body: unjudged(parse(await session.terminal.readInput())),
+      body: unjudged(
+        inputJson(await session.terminal.readInput(), 'standard input', ['berth backup import < FILE']),
+      ),
     });
     if (format === 'table') session.terminal.out(`backup/${textOf(stored.id)} imported\n`);
     else await printRecord(session.terminal, resourceOf('backups'), stored, format, session.now());
@@ -118,14 +121,6 @@ const importCommand: Subcommand = {
     return EXIT.ok;
   },
 };
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw usage(`standard input is not valid JSON: ${messageOf(error)}`, ['berth backup import < FILE']);
-  }
-}
 
 export const backup: CommandBody = {
   description: [

@@ -1,23 +1,15 @@
-import { readFileSync } from 'node:fs';
-import { messageOf } from '../../core/model/values.ts';
 import { readCells } from '../cells/cells-file.ts';
 import { haproxyConfig } from '../cells/haproxy.ts';
 import type { CommandBody } from '../command.ts';
 import { EXIT } from '../exit-code.ts';
 import { usage } from '../failure.ts';
+import { inputFile } from '../input-text.ts';
+import { readYaml } from '../yaml-documents.ts';
 
 async function described(path: string): Promise<unknown> {
-  const { parseDocument } = await import('yaml');
-  let text: string;
-  try {
-    text = readFileSync(path, 'utf8');
-  } catch (error) {
-    throw usage(`-f ${path}: ${messageOf(error)}`);
-  }
-  const document = parseDocument(text, { prettyErrors: true, uniqueKeys: true });
-  const [problem] = document.errors;
-  if (problem !== undefined) throw usage(`${path} is not valid YAML: ${problem.message.trimEnd()}`);
-  return document.toJS({ maxAliasCount: 0 });
+  const [first, ...others] = await readYaml(inputFile(path, '-f'), path);
+  if (others.length > 0) throw usage(`-f ${path}: one document describes all cells; the file holds several`);
+  return first?.value;
 }
 
 export const cells: CommandBody = {

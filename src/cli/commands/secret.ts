@@ -1,7 +1,6 @@
-import { isTextRecord, messageOf } from '../../core/model/values.ts';
+import { isTextRecord } from '../../core/model/values.ts';
 import { ROTATION_PHASES } from '../../core/model/rotation-phase.ts';
 import { SECRET_CHARSETS, SECRET_ENCODINGS } from '../../core/model/secret-limits.ts';
-import { readFileSync } from 'node:fs';
 import { unjudged } from '../../sdk/index.ts';
 import { type Client, type Json, named } from '../client.ts';
 import { type CommandBody, OUTPUT_OPTION, REMOTE_OPTIONS, type Subcommand } from '../command.ts';
@@ -9,6 +8,8 @@ import type { OptionValues } from '../option-values.ts';
 import { EXIT } from '../exit-code.ts';
 import { usage } from '../failure.ts';
 import { textOf } from '../fields.ts';
+import { inputJson } from '../input-json.ts';
+import { inputFile } from '../input-text.ts';
 import { type Listing, outputFormat, printRecord } from '../output.ts';
 import { alterationLines } from '../plan-view.ts';
 import { deleteCommand, printFound } from '../record-commands.ts';
@@ -69,21 +70,21 @@ const MATERIAL_OPTIONS = [
 
 /** Values come from prompts, files and pipes only: the command line can be read by every user of the machine. */
 async function material(session: Session, options: OptionValues): Promise<Json> {
-  const values: Record<string, string> = {};
   const { terminal } = session;
-  if (options.flag('fromJson')) Object.assign(values, parseValues(await terminal.readInput()));
+  const given = options.flag('fromJson') ? Object.entries(parseValues(await terminal.readInput())) : [];
   for (const entry of options.list('fromFile')) {
     const [key, file] = keyAndFile(entry);
-    values[key] = readValue(file);
+    given.push([key, withoutNewline(inputFile(file, '--from-file'))]);
   }
   const keys = options.list('key');
   if (keys.length > 0 && !terminal.interactive) {
     if (keys.length > 1 || options.flag('fromJson'))
       throw usage('standard input holds one value: one --key, or --from-json for several');
-    values[keys[0] ?? ''] = (await terminal.readInput()).replace(/\r?\n$/, '');
+    given.push([keys[0] ?? '', withoutNewline(await terminal.readInput())]);
   } else {
-    for (const key of keys) values[key] = await terminal.askHidden(`Value of ${key}: `);
+    for (const key of keys) given.push([key, await terminal.askHidden(`Value of ${key}: `)]);
   }
+  const values = eachOnce(given);
   const made = options.list('generate');
   const form = formOf(options);
   if (made.length === 0 && Object.keys(form).length > 0)
@@ -111,7 +112,7 @@ function formOf(options: OptionValues): Json {
 }
 
 function alternates(entries: readonly string[]): Json {
-  return Object.fromEntries(
+  return eachOnce(
     entries.map((entry) => {
       const at = entry.indexOf('=');
       if (at < 1) throw usage('--alternate: expected KEY=VALUE,VALUE');
@@ -120,28 +121,25 @@ function alternates(entries: readonly string[]): Json {
   );
 }
 
+/** Of two values of one key, one would be lost. */
+function eachOnce<T>(entries: readonly (readonly [string, T])[]): Readonly<Record<string, T>> {
+  const twice = entries.find(([key], at) => entries.findIndex(([other]) => other === key) !== at);
+  if (twice !== undefined) throw usage(`the key ${twice[0]} is given twice`);
+  return Object.fromEntries(entries);
+}
+
 function keyAndFile(entry: string): readonly [string, string] {
   const at = entry.indexOf('=');
   if (at < 1) throw usage('--from-file: expected KEY=FILE');
   return [entry.slice(0, at), entry.slice(at + 1)];
 }
 
-function readValue(file: string): string {
-  try {
-    return readFileSync(file, 'utf8').replace(/\r?\n$/, '');
-  } catch (error) {
-    throw usage(`--from-file ${file}: ${messageOf(error)}`);
-  }
+function withoutNewline(text: string): string {
+  return text.replace(/\r?\n$/, '');
 }
 
-/** What was typed is never repeated in a message: it may be the secret. */
 function parseValues(text: string): Readonly<Record<string, string>> {
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(text);
-  } catch {
-    throw usage('--from-json: standard input is not valid JSON');
-  }
+  const parsed = inputJson(text, '--from-json: standard input');
   if (!isTextRecord(parsed)) throw usage('--from-json: expected one object whose values are texts');
   return parsed;
 }

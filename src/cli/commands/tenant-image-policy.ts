@@ -1,9 +1,8 @@
-import { readFileSync } from 'node:fs';
-import { messageOf } from '../../core/model/values.ts';
 import { OUTPUT_OPTION, type Parameter, REMOTE_OPTIONS, type Subcommand } from '../command.ts';
 import { EXIT } from '../exit-code.ts';
 import { usage } from '../failure.ts';
 import { textOf } from '../fields.ts';
+import { inputFile } from '../input-text.ts';
 import type { ImagePolicy } from '../records.ts';
 import type { OptionValues } from '../option-values.ts';
 import { outputFormat, printWhole } from '../output.ts';
@@ -27,17 +26,9 @@ function demandsOf(options: OptionValues): readonly Demand[] | undefined {
     if (at < 1)
       throw usage(`--require ${text}: expected images=key file, e.g. registry.example.com/acme/*=cosign.pub`);
     const images = text.slice(0, at);
-    keys.set(images, [...(keys.get(images) ?? []), readKey(text.slice(at + 1))]);
+    keys.set(images, [...(keys.get(images) ?? []), inputFile(text.slice(at + 1), '--require')]);
   }
   return [...keys].map(([images, own]) => ({ images, keys: own }));
-}
-
-function readKey(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (error) {
-    throw usage(`--require: ${file}: ${messageOf(error)}`);
-  }
 }
 
 function policyText(policy: ImagePolicy): string {
