@@ -1,4 +1,5 @@
 import { messageOf, parsedRecord } from '../core/model/values.ts';
+import { FolderError } from '../shared/folders.ts';
 import { type KeyObject, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -351,6 +352,7 @@ try {
   process.exit(await main());
 } catch (error) {
   process.stderr.write(`berth agent: ${messageOf(error)}\n`);
-  if (!(error instanceof Refusal) && error instanceof Error) process.stderr.write(`${error.stack ?? ''}\n`);
+  const isDefect = !(error instanceof Refusal || error instanceof FolderError);
+  if (isDefect && error instanceof Error) process.stderr.write(`${error.stack ?? ''}\n`);
   process.exit(EXIT_REFUSED);
 }

@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -33,6 +33,19 @@ describe('contexts', () => {
 
   it('follow XDG_CONFIG_HOME', () => {
     expect(contextPath({ HOME: home, XDG_CONFIG_HOME: '/elsewhere' })).toBe('/elsewhere/berth/config.json');
+  });
+
+  it.each([
+    ['/proc/nosuch', 'the folder /proc/nosuch/berth cannot be made'],
+    ['/dev/null', 'the folder /dev/null/berth cannot be made: /dev/null is no folder'],
+  ])('say why their folder cannot be made, in %s', (folder, message) => {
+    expect(() => writeContexts({ XDG_CONFIG_HOME: folder }, { contexts: {} })).toThrow(message);
+  });
+
+  it('say why they cannot be written', () => {
+    const path = contextPath(environment);
+    mkdirSync(path, { recursive: true });
+    expect(() => writeContexts(environment, { contexts: {} })).toThrow(`${path} cannot be written: EISDIR`);
   });
 
   it('are refused when others can read the tokens', () => {

@@ -1,9 +1,10 @@
 import { isRecord, messageOf, parsedRecord } from '../core/model/values.ts';
-import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { nearest } from '../core/schema/nearest.ts';
 import { withoutTrailing } from '../core/model/text-end.ts';
+import { makeFolder } from '../shared/folders.ts';
 import { Failure, usage } from './failure.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -83,12 +84,19 @@ function contextsIn(given: Readonly<Record<string, unknown>>): ContextFile['cont
 
 export function writeContexts(environment: Environment, file: ContextFile): string {
   const path = contextPath(environment);
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  makeFolder(dirname(path), 'XDG_CONFIG_HOME');
   const draft = `${path}.${process.pid}`;
-  // Renamed into place: a crash leaves the old file whole.
-  writeFileSync(draft, `${JSON.stringify(file, null, 2)}\n`, { mode: 0o600 });
-  chmodSync(draft, 0o600);
-  renameSync(draft, path);
+  try {
+    // Renamed into place: a crash leaves the old file whole.
+    writeFileSync(draft, `${JSON.stringify(file, null, 2)}\n`, { mode: 0o600 });
+    chmodSync(draft, 0o600);
+    renameSync(draft, path);
+  } catch (error) {
+    throw new Failure(`${path} cannot be written: ${messageOf(error)}`, {
+      advice: ['Correct that, or choose another place (XDG_CONFIG_HOME).'],
+      cause: error,
+    });
+  }
   return path;
 }
 

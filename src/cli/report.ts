@@ -1,4 +1,5 @@
 import { messageOf } from '../core/model/values.ts';
+import { FolderError } from '../shared/folders.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
 import { Failure, Refused } from './failure.ts';
 import { rejectionLines } from './rejection-view.ts';
@@ -16,6 +17,10 @@ export function report(terminal: Terminal, error: unknown): ExitCode {
     terminal.err(`${style.red('berth:')} ${error.message}\n`);
     for (const line of error.advice) terminal.err(`  ${line}\n`);
     return error.exitCode;
+  }
+  if (error instanceof FolderError) {
+    terminal.err(`${style.red('berth:')} ${error.message}\n`);
+    return EXIT.refused;
   }
   terminal.err(`${style.red('berth:')} this is a defect in berth: ${messageOf(error)}\n`);
   if (error instanceof Error && error.stack !== undefined) terminal.err(`${style.dim(error.stack)}\n`);

@@ -31,6 +31,12 @@ afterEach(() => {
 const modeOf = (path: string) => statSync(path).mode & 0o777;
 
 describe('a key file', () => {
+  it('names the setting when its folder cannot be made', () => {
+    expect(() => readOrCreateKey('/proc/nosuch/token.key')).toThrow(
+      /the folder \/proc\/nosuch cannot be made: .*\(keys\.tokenKeyFile\)/,
+    );
+  });
+
   it('is made once, readable by its owner only', () => {
     const path = join(folder, 'keys', 'token.key');
     const key = readOrCreateKey(path);

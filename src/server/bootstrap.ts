@@ -1,9 +1,10 @@
 import { errnoOf } from '../core/model/values.ts';
 import { randomBytes } from 'node:crypto';
-import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, linkSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type TokenId, tokenId } from '../core/model/ids.ts';
 import { PLATFORM_SLUG, type Tenant, type TokenRecord } from '../core/model/tenant.ts';
+import { makeFolder } from '../shared/folders.ts';
 import { BOOTSTRAP_TOKEN_ID } from './access/authenticate.ts';
 import { hashSecret, matchesHash, mintToken } from './access/token.ts';
 import type { Clock } from './clock.ts';
@@ -31,7 +32,7 @@ function makeKey(path: string): void {
 /** Made on first start; a key that others can read is refused rather than used. */
 export function readOrCreateKey(path: string): Buffer {
   if (!existsSync(path)) {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    makeFolder(dirname(path), 'keys.tokenKeyFile');
     makeKey(path);
   }
   if ((statSync(path).mode & 0o077) !== 0)
@@ -122,7 +123,7 @@ export async function bootstrap(input: BootstrapInput): Promise<void> {
 }
 
 function writeToken(path: string, token: string): void {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  makeFolder(dirname(path), '--data-dir');
   rmSync(path, { force: true });
   writeFileSync(path, `${token}\n`, { mode: 0o600, flag: 'wx' });
 }

@@ -1,8 +1,8 @@
-import { mkdirSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import type { LogFeed } from '../core/contract/log-feed.ts';
+import { makeFolder } from '../shared/folders.ts';
 import { bootstrap } from './bootstrap.ts';
 import { composeAdmission } from './compose/admission.ts';
 import { composeBackground } from './compose/background.ts';
@@ -70,7 +70,7 @@ export async function startServer({
   readFile,
   signal = new AbortController().signal,
 }: ServerInput): Promise<RunningServer> {
-  mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
+  makeFolder(config.dataDir, '--data-dir');
   const base = await composeBase(config, log, readFile);
   const { kv, live, format, view, store, cluster, secrets, clock, ids, tokenKey } = base;
   const background = composeBackground(base);

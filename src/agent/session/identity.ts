@@ -1,9 +1,11 @@
+import { messageOf } from '../../core/model/values.ts';
 import { errorCode } from '../log.ts';
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
-import { chmod, mkdir, readFile } from 'node:fs/promises';
+import { chmod, readFile } from 'node:fs/promises';
 import { createHash } from 'node:crypto';
 import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
+import { FolderError, makeFolder } from '../../shared/folders.ts';
 import { fields, nonEmpty } from '../engine/fields.ts';
 import { writeWhole } from '../whole-file.ts';
 
@@ -28,8 +30,12 @@ const IDENTITY = 'identity.json';
 const KEY = 'node.key';
 
 export async function prepareDataDir(dataDir: string): Promise<void> {
-  await mkdir(dataDir, { recursive: true, mode: 0o700 });
-  await chmod(dataDir, 0o700);
+  makeFolder(dataDir, '--data-dir');
+  await chmod(dataDir, 0o700).catch((error: unknown) => {
+    throw new FolderError(
+      `the data folder is of no use: ${messageOf(error)}. Choose another one (--data-dir).`,
+    );
+  });
 }
 
 /** An abstract socket ends with the process, also with a killed one: no stale lock is left. */

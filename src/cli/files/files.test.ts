@@ -119,6 +119,13 @@ describe('an archive that is unpacked', () => {
     expect(await unpacked(target, away)).toEqual(['x/passwd', 'x/up']);
   });
 
+  it.each([
+    ['a file', [{ path: 'x', content: Buffer.from('!') }]],
+    ['a folder', [{ path: 'x/' }, { path: 'x/y', content: Buffer.from('!') }]],
+  ])('ends where no folder can be made: %s', async (_what, entries) => {
+    await expect(unpacked('/proc/nosuch/x', tarOf(entries))).rejects.toThrow('takes no new folder');
+  });
+
   it('ends at the bound', async () => {
     const large = tarOf([{ path: 'x', content: Buffer.alloc(2000) }]);
     await expect(unpacked(join(folder, 'bounded'), large, 1000)).rejects.toThrow('--max-size');

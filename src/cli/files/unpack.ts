@@ -1,8 +1,12 @@
 import { constants } from 'node:fs';
-import { chmod, link, lstat, mkdir, open, rm, symlink } from 'node:fs/promises';
+import { chmod, link, lstat, open, rm, symlink } from 'node:fs/promises';
 import { dirname, join, relative, resolve, sep } from 'node:path';
+import { makeFolder } from '../../shared/folders.ts';
 import { Failure } from '../failure.ts';
 import { entriesIn, type ReadEntry } from './tar-reader.ts';
+
+/** Where a person has chosen the place. */
+const TARGET = 'the target of berth cp';
 
 export interface Unpacking {
   /** Where the first entry goes, whatever it is called in the archive. */
@@ -85,13 +89,13 @@ async function noLinkAbove(target: string, inside: readonly string[]): Promise<v
 async function folder(at: string, mode: number): Promise<void> {
   const found = await lstat(at).catch(() => undefined);
   if (found !== undefined && !found.isDirectory()) await rm(at, { force: true });
-  await mkdir(at, { recursive: true });
+  makeFolder(at, TARGET, 0o777);
   // What is below it has to be written.
   await chmod(at, mode | 0o700);
 }
 
 async function file(at: string, entry: ReadEntry, onFile: (bytes: number) => void): Promise<void> {
-  await mkdir(dirname(at), { recursive: true });
+  makeFolder(dirname(at), TARGET, 0o777);
   await rm(at, { force: true });
   const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
   const handle = await open(at, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeFolder } from '../../shared/folders.ts';
 
 /** Everything that `berth up` keeps is below one folder, so that --clean can remove it whole. */
 export interface Workspace {
@@ -25,9 +26,8 @@ export function workspaceAt(folder: string): Workspace {
 }
 
 export function prepareWorkspace(workspace: Workspace): void {
-  mkdirSync(workspace.folder, { recursive: true, mode: 0o700 });
-  mkdirSync(workspace.logs, { recursive: true });
-  mkdirSync(workspace.runFolder, { recursive: true });
+  makeFolder(workspace.folder, '--data-dir');
+  for (const folder of [workspace.logs, workspace.runFolder]) makeFolder(folder, '--data-dir', 0o777);
 }
 
 /** What the next run reuses, and what it has to clean up after a run that was killed. */

@@ -1,9 +1,10 @@
-import { chmodSync, mkdirSync, renameSync, statSync } from 'node:fs';
-import { appendFile, mkdir, open } from 'node:fs/promises';
+import { chmodSync, renameSync, statSync } from 'node:fs';
+import { appendFile, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { AuditRecord } from '../../core/model/event.ts';
 import type { TenantId } from '../../core/model/ids.ts';
+import { makeFolder } from '../../shared/folders.ts';
 
 const FILE_MODE = 0o600;
 const FOLDER_MODE = 0o700;
@@ -42,7 +43,7 @@ export class AuditFiles {
   /** On disk when it resolves, so that they may be removed then. After a crash in between, lines are there twice, with one id. */
   async export(tenantId: TenantId, records: readonly AuditRecord[]): Promise<void> {
     const folder = join(this.#folder, tenantId);
-    await mkdir(folder, { recursive: true, mode: FOLDER_MODE });
+    makeFolder(folder, 'audit.dir', FOLDER_MODE);
     const byMonth = Map.groupBy(records, ({ at }) => at.slice(0, 7));
     for (const [month, lines] of byMonth) {
       const file = await open(join(folder, `${month}.jsonl`), 'a', FILE_MODE);
@@ -80,7 +81,7 @@ export class AuditFiles {
 
   #refusalsFile(): string {
     const path = join(this.#folder, REFUSALS);
-    mkdirSync(this.#folder, { recursive: true, mode: FOLDER_MODE });
+    makeFolder(this.#folder, 'audit.dir', FOLDER_MODE);
     chmodSync(this.#folder, FOLDER_MODE);
     const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
     if (size > MAX_REFUSALS_BYTES) renameSync(path, `${path}.1`);

@@ -1,5 +1,6 @@
-import { createReadStream, existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { createReadStream, existsSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { makeFolder } from '../../shared/folders.ts';
 import type { Config } from '../config.ts';
 import { readWhole } from '../store/whole-store.ts';
 import { VERSION } from '../version.ts';
@@ -57,7 +58,7 @@ export async function makeBackup(order: BackupOrder): Promise<BackupMade> {
   try {
     const now = new Date();
     const path = isFolder(to) ? join(to, fileName(now, store.revision)) : to;
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    makeFolder(dirname(path), '--to');
     for (const one of keysTo === undefined ? [path] : [path, keysTo])
       if (existsSync(one)) throw new RecoveryError('notEmpty', `${one} exists already`);
     const description = {

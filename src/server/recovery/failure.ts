@@ -1,4 +1,5 @@
 import { messageOf } from '../../core/model/values.ts';
+import { FolderError } from '../../shared/folders.ts';
 import { ConfigError } from '../config-values.ts';
 import { StoreFormatError } from '../store/record-codec.ts';
 
@@ -33,7 +34,7 @@ export const STATUS_MEANINGS: readonly (readonly [number, string])[] = [
 function statusOf(error: unknown): number {
   if (error instanceof RecoveryError) return error.status;
   if (error instanceof StoreFormatError) return STATUS.newerFormat;
-  return error instanceof ConfigError ? STATUS.usage : STATUS.failed;
+  return error instanceof ConfigError || error instanceof FolderError ? STATUS.usage : STATUS.failed;
 }
 
 /** How the program ends on an error, and what it says. */

@@ -1,8 +1,8 @@
-import { mkdirSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import type { TenantId } from '../../core/model/ids.ts';
 import type { NodeRecord } from '../../core/model/node.ts';
 import { PLATFORM_SLUG } from '../../core/model/tenant.ts';
+import { makeFolder } from '../../shared/folders.ts';
 import { systemClock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import { createIds } from '../ids.ts';
@@ -138,7 +138,7 @@ export async function restoreBackup(order: RestoreOrder): Promise<Restored> {
   try {
     requireStore(backup, from);
     const plan = planKeys(config, [...backup.keys, ...apart]);
-    mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
+    makeFolder(config.dataDir, '--data-dir');
     const head = raisedHead(backup.revision, Date.now());
     const noted: Noted = { nodes: [], platform: undefined };
     // Before the store: keys without one are found to be the same when this is run once more.

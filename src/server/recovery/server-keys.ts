@@ -1,5 +1,6 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { makeFolder } from '../../shared/folders.ts';
 import type { Config } from '../config.ts';
 import { RecoveryError } from './failure.ts';
 
@@ -101,8 +102,8 @@ export function planKeys(config: Config, keys: readonly KeptKey[]): KeyPlan {
 }
 
 export function writeKeys({ missing }: KeyPlan): void {
-  for (const { path, bytes } of missing) {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  for (const { setting, path, bytes } of missing) {
+    makeFolder(dirname(path), setting);
     writeFileSync(path, bytes, { mode: 0o600, flag: 'wx', flush: true });
   }
 }

@@ -1,6 +1,7 @@
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync } from 'node:fs';
+import { closeSync, existsSync, fsyncSync, openSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeFolder } from '../../../shared/folders.ts';
 
 /** The files of one store, all in its data directory. */
 export interface StoreFiles {
@@ -25,7 +26,7 @@ export function storeFiles(dir: string): StoreFiles {
 }
 
 export function makeDirectory(dir: string): void {
-  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  makeFolder(dir, '--data-dir');
 }
 
 /**
