@@ -15,6 +15,7 @@ const SOURCES = [
   'src/dashboard',
   'src/sdk',
   'src/core',
+  'src/shared',
   'package-lock.json',
   'scripts/build-dashboard.ts',
   'scripts/third-party-notices.ts',

@@ -1,9 +1,7 @@
-import type { Document, Node } from 'yaml';
-import { AS_JSON, contentFault, type YamlFault } from '../shared/yaml-content.ts';
+import type { Document } from 'yaml';
+import { AS_JSON, sendingFault, type YamlFault } from '../shared/yaml-content.ts';
 import { usage } from './failure.ts';
 import { type PlaceOf, placesIn } from './set/places.ts';
-
-type Library = typeof import('yaml');
 
 /** What the parser complains of: its own messages repeat the line, which may hold a credential and end up in a log of CI. */
 const COMPLAINTS: Readonly<Record<string, string>> = {
@@ -24,22 +22,6 @@ function complaint({ errors, warnings }: Document): YamlFault | undefined {
   const [first] = [...errors, ...warnings];
   if (first === undefined) return undefined;
   return { why: COMPLAINTS[first.code] ?? `It is not well-formed (${first.code}).`, at: first.pos[0] };
-}
-
-/** In JSON they would be null, which stands for the usual value of a field. */
-function numberFault(root: Node | null, { visit }: Library): YamlFault | undefined {
-  let found: YamlFault | undefined;
-  visit(root, {
-    Scalar: (_key, { value, range }) => {
-      if (typeof value !== 'number' || Number.isFinite(value)) return undefined;
-      found = {
-        why: 'JSON has no such number: it is infinite, too large or not a number.',
-        at: range?.[0] ?? 0,
-      };
-      return visit.BREAK;
-    },
-  });
-  return found;
 }
 
 export interface YamlDocument {
@@ -63,7 +45,7 @@ export async function readYaml(text: string, source: string): Promise<readonly Y
     const broken = complaint(document);
     if (broken !== undefined) refuse('is not valid YAML', broken);
     const { contents } = document;
-    const altered = contentFault(contents, library) ?? numberFault(contents, library);
+    const altered = sendingFault(contents, library);
     if (altered !== undefined) refuse('cannot be sent as it is', altered);
     const placeIn = await placesIn(document, lineCounter);
     read.push({ value: valueOf(document, source), placeOf: (field) => `${source}:${placeIn(field)}` });

@@ -54,3 +54,24 @@ export function contentFault(root: Node | null, library: Library): YamlFault | u
   });
   return found;
 }
+
+/** In JSON they would be null, which stands for the usual value of a field. */
+function numberFault(root: Node | null, { visit }: Library): YamlFault | undefined {
+  let found: YamlFault | undefined;
+  visit(root, {
+    Scalar: (_key, { value, range }) => {
+      if (typeof value !== 'number' || Number.isFinite(value)) return undefined;
+      found = {
+        why: 'JSON has no such number: it is infinite, too large or not a number.',
+        at: range?.[0] ?? 0,
+      };
+      return visit.BREAK;
+    },
+  });
+  return found;
+}
+
+/** Of a document that is sent on as JSON. */
+export function sendingFault(root: Node | null, library: Library): YamlFault | undefined {
+  return contentFault(root, library) ?? numberFault(root, library);
+}

@@ -16,6 +16,13 @@ describe('a description in YAML', () => {
     ['secrets[0].anchor', 7],
     ['replicas', undefined],
   ])('%s is on line %s', (field, line) => expect(lineOf(TEXT, field)).toBe(line));
+  it.each([
+    ['a key twice', 'a: 1\nb: {1: x, "1": y}', 2],
+    ['a tag', 'name: web\nenvironment:\n  A: !secret abc', 3],
+    ['an infinite number', 'name: web\nreplicas: .inf', 2],
+  ])('is refused where JSON would alter it: %s', (_what, text, line) => {
+    expect(readYaml(text)).toMatchObject({ problem: { line } });
+  });
   it.each(['name: [', 'a: 1\na: 2', '- a', 'just text', 'a: &x 1\nb: *x'])(
     '%j is refused with its line',
     (text) => {

@@ -1,5 +1,6 @@
 import { isRecord, messageOf } from '../../core/model/values.ts';
-import { isNode, LineCounter, parseDocument, stringify } from 'yaml';
+import { AS_JSON, sendingFault } from '../../shared/yaml-content.ts';
+import { isMap, isNode, isScalar, isSeq, LineCounter, parseDocument, stringify, visit } from 'yaml';
 import { fieldSteps } from './rejection.ts';
 import type { Draft } from './draft.ts';
 
@@ -10,13 +11,15 @@ export interface YamlProblem {
 
 export type YamlReading = { readonly draft: Draft } | { readonly problem: YamlProblem };
 
-/** One document that is a map; anything else is reported with its line. */
+/** One document that is a map, and of what JSON can say; anything else is reported with its line. */
 export function readYaml(text: string): YamlReading {
   const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
-  const [error] = document.errors;
-  if (error !== undefined)
-    return { problem: { line: lines.linePos(error.pos[0]).line, message: error.message } };
+  const document = parseDocument(text, { ...AS_JSON, lineCounter: lines });
+  const lineAt = (at: number): number => lines.linePos(at).line;
+  const [error] = [...document.errors, ...document.warnings];
+  if (error !== undefined) return { problem: { line: lineAt(error.pos[0]), message: error.message } };
+  const fault = sendingFault(document.contents, { isMap, isScalar, isSeq, visit });
+  if (fault !== undefined) return { problem: { line: lineAt(fault.at), message: fault.why } };
   let value: unknown;
   try {
     value = document.toJS({ maxAliasCount: 0 });
