@@ -140,3 +140,55 @@ describe('the plan of a set of documents', () => {
     expect((await as('secret-writer')).body).toMatchObject({ code: 'role_forbidden' });
   });
 });
+
+describe('a quota of records', () => {
+  const limit = (records: object) =>
+    plane.api.put('/api/v1/tenants/yard/quota', { records }, { token: plane.adminToken });
+  const HOOK = {
+    kind: 'Webhook',
+    name: 'pager',
+    url: 'https://hooks.example.com/berth',
+    signing: { vault_path: 'resources/pager', key: 'key' },
+  };
+  let token: string;
+
+  beforeAll(async () => {
+    token = (await plane.tenant('yard')).tokens['tenant-admin'];
+  });
+
+  it('refuses a dry run what it refuses the write', async () => {
+    expect((await limit({ deployments: 0, jobs: 0, volumes: 0, webhooks: 0 })).status).toBe(200);
+    const { kind: _kind, ...volume } = DATA;
+    const { kind: _webhook, ...hook } = HOOK;
+    for (const [path, kind, body] of [
+      ['deployments', 'deployments', { name: 'web', image: UNREACHABLE_IMAGE }],
+      ['jobs', 'jobs', { ...DUMP, volumes: [] }],
+      ['dvm/volumes', 'volumes', volume],
+      ['webhooks', 'webhooks', hook],
+    ] as const) {
+      const refused = { code: 'quota_exceeded', field: `quota.records.${kind}` };
+      for (const query of ['', '?dryRun=true'])
+        expect(
+          (await plane.api.post(`/api/v1/${path}${query}`, body, { token })).body,
+          path + query,
+        ).toMatchObject(refused);
+    }
+  });
+
+  it('counts what the documents of a set before it would add', async () => {
+    expect((await limit({ deployments: 1 })).status).toBe(200);
+    const set = ['first', 'second', 'third'].map((name) => ({ name, image: UNREACHABLE_IMAGE }));
+    const plan = async (documents: unknown) => {
+      const { body } = await plane.api.post('/api/v1/apply?dryRun=true', documents, { token });
+      return told((body as unknown as { readonly documents: readonly Planned[] }).documents);
+    };
+    const refused = (name: string) => `Deployment ${name} refused quota_exceeded quota.records.deployments`;
+    expect(await plan(set)).toEqual(['Deployment first create', refused('second'), refused('third')]);
+    expect((await plane.api.post('/api/v1/deployments', set[0], { token })).status).toBe(201);
+    expect(await plan(set.map((one) => ({ ...one, replicas: 2 })))).toEqual([
+      'Deployment first change',
+      refused('second'),
+      refused('third'),
+    ]);
+  });
+});

@@ -225,7 +225,7 @@ export class TenantStore {
   }
 
   /** Told what a dry run would commit. Here it leaves nothing; see supposed.ts. */
-  suppose(_would: () => Transaction): void {}
+  suppose(_would: Transaction): void {}
 
   /** By id, what is only supposed of a kind: the record as it would be, or none where it would be gone. */
   supposed<K extends keyof TenantRecords>(_kind: K): ReadonlyMap<string, TenantRecords[K] | undefined> {

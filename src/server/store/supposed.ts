@@ -34,9 +34,8 @@ export class SupposedStore extends TenantStore {
     return new SupposedTransaction(this.tenantId);
   }
 
-  override suppose(would: () => Transaction): void {
-    const transaction = would();
-    if (transaction instanceof SupposedTransaction) for (const step of transaction.steps) step(this);
+  override suppose(would: Transaction): void {
+    if (would instanceof SupposedTransaction) for (const step of would.steps) step(this);
   }
 
   override commit(): Promise<CommitResult> {

@@ -24,6 +24,7 @@ import type { CommitResult } from '../store/kv.ts';
 import type { NetworkPrefixes } from '../../core/model/mesh.ts';
 import type { Store, TenantStore } from '../store/store.ts';
 import type { Transaction } from '../store/transaction.ts';
+import type { Growth } from '../store/usage.ts';
 import { type CommitProof, unproven } from './commit-proof.ts';
 import type { StorageQuota } from './storage-quota.ts';
 import type { TenantEraser } from './tenants/erase-tenants.ts';
@@ -69,6 +70,8 @@ export interface Caller extends Actor {
   readonly answering?: Answering;
   /** Absent: it is judged by what was newest when it came. */
   readonly proof?: CommitProof;
+  /** Of dry runs of one set: what those before this one would add. */
+  readonly supposed?: Growth[];
 }
 
 /**
@@ -214,10 +217,8 @@ async function attemptAndCommit<O extends Operation>(
       // The first request with this key may have been stored since, and what it made be the reason for the rejection.
       return replay<O>(admission, caller, await readStoredAnswer(caller)) ?? result;
     }
-    if (!('transaction' in result)) {
-      if (result.would !== undefined) tenant.suppose(result.would);
-      return result.answer;
-    }
+    if (!('transaction' in result))
+      return (result.would && (await suppose(admission, caller, result.would()))) ?? result.answer;
     const { answer, transaction } = result;
     const gone = expectTenant(admission, caller, transaction);
     if (gone) return gone;
@@ -255,6 +256,20 @@ async function attemptAndCommit<O extends Operation>(
     received: '(busy)',
     why: `The record changed under this request ${MAX_ATTEMPTS} times in a row; send it again.`,
   });
+}
+
+/** A dry run is refused what its commit would be; only what is not is there for others of its set. */
+async function suppose(
+  { storageQuota }: Admission,
+  { tenant, supposed }: Caller,
+  would: Transaction,
+): Promise<Rejection | undefined> {
+  const growth = storageQuota?.growth(would.toCommit()) ?? [];
+  const crowded = await storageQuota?.supposedRefusal(growth, supposed);
+  if (crowded) return crowded;
+  supposed?.push(...growth);
+  tenant.suppose(would);
+  return undefined;
 }
 
 async function commitPlanned(

@@ -75,8 +75,19 @@ export class StorageQuota {
     return this.fits(growth) ? this.#memoryRefusal(growth) : this.#countedRefusal(growth, actor);
   }
 
+  /** Of a dry run, beside what others would add. History makes its own room, and nothing is added to memory. */
+  async supposedRefusal(
+    growth: readonly Growth[],
+    others: readonly Growth[] = [],
+  ): Promise<Rejection | undefined> {
+    for (const one of growth.filter((each) => !isHistory(each))) {
+      const refused = await this.#quotaRefusal(one, undefined, others);
+      if (refused) return refused;
+    }
+    return undefined;
+  }
+
   async #countedRefusal(growth: readonly Growth[], actor: Actor): Promise<Rejection | undefined> {
-    const isHistory = ({ kind }: Growth): boolean => kind === 'archives';
     for (const one of growth.filter((each) => !isHistory(each))) {
       const refused = await this.#quotaRefusal(one, actor);
       if (refused) return refused;
@@ -136,16 +147,22 @@ export class StorageQuota {
     return true;
   }
 
-  async #quotaRefusal(growth: Growth, actor: Actor): Promise<Rejection | undefined> {
+  /** Without an actor nothing is removed to make room. */
+  async #quotaRefusal(
+    growth: Growth,
+    actor?: Actor,
+    others: readonly Growth[] = [],
+  ): Promise<Rejection | undefined> {
     const { tenantId, kind } = growth;
     if (growth.records <= 0 && growth.bytes <= 0) return undefined;
     const limit = this.limit(tenantId, kind);
     for (const exact of [false, true]) {
-      const used = await this.#usage.of(tenantId, kind, exact);
+      const used = withOthers(await this.#usage.of(tenantId, kind, exact), growth, others);
       const over = QUOTA_MEASURES.find((measure) => isOver(growth, used, limit, measure));
       if (over === undefined) return undefined;
       if (!exact) continue;
-      if (kind === 'archives' && (await this.#madeRoom(growth, used, limit, actor))) return undefined;
+      if (actor && kind === 'archives' && (await this.#madeRoom(growth, used, limit, actor)))
+        return undefined;
       return quotaExceeded(kind, over, used[over], growth[over], limit[over]);
     }
     return undefined;
@@ -198,6 +215,19 @@ interface KnownUse extends UsedOf {
 interface UsedOf {
   readonly used: number;
   readonly limit: number;
+}
+
+function isHistory({ kind }: Growth): boolean {
+  return kind === 'archives';
+}
+
+function withOthers(stored: Stock, { tenantId, kind }: Growth, others: readonly Growth[]): Stock {
+  return others
+    .filter((one) => one.kind === kind && one.tenantId === tenantId)
+    .reduce(
+      (sum, { records, bytes }) => ({ records: sum.records + records, bytes: sum.bytes + bytes }),
+      stored,
+    );
 }
 
 function isOver(growth: Growth, used: Stock, limit: Stock, measure: QuotaMeasure): boolean {

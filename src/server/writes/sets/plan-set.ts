@@ -85,6 +85,7 @@ export async function planSet(
   const supposing: Caller = {
     ...actor,
     tenant: new SupposedStore(admission.store, caller.tenant.tenantId),
+    supposed: [],
   };
   const names = documents.flatMap(({ name }) => (typeof name === 'string' ? [name] : []));
   const options = { dryRun: true, alongside: names };

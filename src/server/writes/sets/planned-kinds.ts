@@ -195,7 +195,7 @@ function networks(admission: NetworkAdmission): PlannedKind {
 function suppose({ tenant }: Caller, record: VolumeRecord): void {
   if (record.phase !== 'Pending' && record.phase !== 'Materializing') return;
   const id = idOf('volumes', record.id);
-  tenant.suppose(() => tenant.transaction().put('volumes', id, { ...record, phase: 'Ready' }));
+  tenant.suppose(tenant.transaction().put('volumes', id, { ...record, phase: 'Ready' }));
 }
 
 function volumes(admission: VolumeAdmission): PlannedKind {
