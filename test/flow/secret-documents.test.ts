@@ -241,6 +241,8 @@ describe('a secret that is deleted', () => {
     expect(of(await listed())?.consumers).toEqual(signing);
     const ofLabel = await call('GET', `/api/v1/secrets/resources/${name}/consumers`);
     expect(ofLabel.body).toEqual(signing);
+    const { body: referenced } = await call('GET', '/api/v1/secrets/resources');
+    expect(of(referenced)).toMatchObject({ exists: true, keys: ['key'], consumers: 1 });
     expect(of(await listed('?unreferenced=true'))).toBeUndefined();
     const refused = await deleted(name);
     expect([refused.status, refused.body.code]).toEqual([409, 'secret_in_use']);
@@ -262,6 +264,39 @@ describe('a secret that is deleted', () => {
       const isTold = made.body.warnings.some(({ code }: { code: string }) => code === 'secret_missing');
       expect(isTold).toBe(!isThere);
     }
+  });
+
+  it('is listed for each namespace of a label, and pages go on from a path', async () => {
+    const name = fresh('dual');
+    const body = {
+      name,
+      image: IMAGE,
+      ingress: [{ host: `${name}.example`, port: 80, tls: { vault_path: `deployments/${name}` } }],
+    };
+    const web = await call('POST', '/api/v1/deployments', body);
+    expect(web.status, JSON.stringify(web.body)).toBe(201);
+    const secrets = [{ name: 'DB', vault_path: `resources/${name}` }];
+    const reader = { name: `${name}-reader`, image: IMAGE, secrets };
+    expect((await call('POST', '/api/v1/deployments', reader)).status).toBe(201);
+    const page = (query: string) => call('GET', `/api/v1/secrets/resources?${query}`);
+    const all = (await page('limit=1000')).body as readonly { path: string; consumers: number }[];
+    expect(all.filter(({ path }) => path.endsWith(`/${name}`))).toMatchObject([
+      { path: `deployments/${name}`, consumers: 1 },
+      { path: `resources/${name}`, consumers: 1 },
+    ]);
+    const paths: string[] = [];
+    for (let query: string | undefined = 'limit=1'; query !== undefined; ) {
+      const { body, headers } = await page(query);
+      paths.push(...body.map(({ path }: { path: string }) => path));
+      query = /resources\?([^>]*)>/.exec(headers.get('link') ?? '')?.[1];
+    }
+    expect(paths).toEqual(all.map(({ path }) => path));
+    const ofOldPage = await page(`cursor=${Buffer.from(name).toString('base64url')}`);
+    expect([ofOldPage.status, ofOldPage.body.code, ofOldPage.body.field]).toEqual([
+      400,
+      'query_parameter_invalid',
+      'cursor',
+    ]);
   });
 
   it('is not written by a deployer through a workload while a webhook signs with it', async () => {

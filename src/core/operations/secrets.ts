@@ -74,7 +74,7 @@ export const SECRETS = {
   listReferenced: operation({
     method: 'GET',
     path: '/api/v1/secrets/resources',
-    summary: "Every secret path that the tenant's deployments reference",
+    summary: 'Every secret path that is referenced in the tenant',
     tag: 'Secrets',
     permission: 'secrets.read',
     tenant: 'credential',
@@ -82,7 +82,7 @@ export const SECRETS = {
     codes: [],
     success: {
       status: 200,
-      description: 'Referenced paths, by name.',
+      description: 'Referenced paths, in their order.',
       answer: listOf(referencedSecret),
     },
   }),

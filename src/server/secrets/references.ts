@@ -236,7 +236,15 @@ export class SecretReferences {
     return distinct(this.#readings(tenantId, label).filter((reading) => reading.namespace === namespace));
   }
 
-  /** Every document that something refers to, there or not. */
+  /** How many workloads and webhooks do. */
+  referrers(tenantId: TenantId, path: SecretPath): number {
+    const owners = this.#readings(tenantId, path.label).flatMap(({ namespace, owner }) =>
+      namespace === path.namespace ? [owner] : [],
+    );
+    return new Set(owners).size + this.#signing.ids(tenantId, path).size;
+  }
+
+  /** Every document that something refers to, there or not; one that signs and is read, twice. */
   referenced(tenantId: TenantId): readonly SecretPath[] {
     const read = [...(this.#tenants.get(tenantId) ?? [])].flatMap(([label, readings]) =>
       [...new Set([...readings.values()].map(({ namespace }) => namespace))].map((namespace) => ({
@@ -255,22 +263,6 @@ export class SecretReferences {
   /** The instances that were given something of the document, whether or not their workload still reads it. */
   given(tenantId: TenantId, path: SecretPath): ReadonlySet<string> {
     return this.#given.ids(tenantId, path);
-  }
-
-  /** Every referenced path, by label. */
-  paths(
-    tenantId: TenantId,
-  ): readonly { readonly label: string; readonly namespace: string; readonly consumers: number }[] {
-    return [...(this.#tenants.get(tenantId) ?? [])]
-      .flatMap(([label, readings]) => {
-        const all = [...readings.values()];
-        // What containers are given has one namespace for its label; a certificate may be elsewhere.
-        const [first] = all.toSorted((a, b) => Number(isOfIngress(a)) - Number(isOfIngress(b)));
-        return first === undefined
-          ? []
-          : [{ label, namespace: first.namespace, consumers: new Set(all.map(({ owner }) => owner)).size }];
-      })
-      .sort((a, b) => (a.label < b.label ? -1 : 1));
   }
 }
 

@@ -65,7 +65,7 @@ export const referencedSecret = shape({
     exists: { ...nullable(flag), description: 'Null when nobody may look.' },
     keys: texts,
     version: integer,
-    consumers: { ...integer, description: 'How many workloads read it.' },
+    consumers: { ...integer, description: 'How many workloads and webhooks refer to it.' },
     problem: optional(text),
   },
 });

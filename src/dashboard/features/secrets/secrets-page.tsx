@@ -113,7 +113,7 @@ export function SecretsPage() {
   return (
     <Page
       title="Secrets"
-      note="Paths that deployments and jobs reference. Values are delivered to containers and shown nowhere."
+      note="Paths that deployments, jobs and webhooks reference. Values are delivered to containers and shown nowhere."
       actions={write}
     >
       <RecordTable

@@ -1,5 +1,5 @@
 import type { listedSecret, referencedSecret } from '../../../core/contract/answers/secret.ts';
-import { type SecretPath, secretPathText } from '../../../core/model/secret-path.ts';
+import { type SecretPath, secretPathText, splitSecretPath } from '../../../core/model/secret-path.ts';
 import { SECRETS } from '../../../core/operations/secrets.ts';
 import { isRejection } from '../../../core/rejections/reject.ts';
 import type { Rejection } from '../../../core/rejections/rejection.ts';
@@ -9,7 +9,7 @@ import { segmentsOf } from '../../store/record-ids.ts';
 import type { Admission } from '../../writes/admission.ts';
 import { secretFailureRejection } from '../../writes/secrets/credential-facts.ts';
 import { consumerViews, secretNamespaces } from '../../writes/secrets/write-secret.ts';
-import { booleanParameter, pageOf, pageReply, pageRequest } from '../paging.ts';
+import { booleanParameter, invalidParameter, pageOf, pageReply, pageRequest } from '../paging.ts';
 import type { ReplyTo, RequestFor } from '../route.ts';
 
 const asReferenced = exactly<Answer<typeof referencedSecret>>();
@@ -53,29 +53,33 @@ async function describePaths(
   };
 }
 
+/** In the order of pages, each once. */
+function byPath(paths: readonly SecretPath[]): readonly SecretPath[] {
+  const found = new Map(paths.map((path) => [secretPathText(path), path]));
+  return [...found].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, path]) => path);
+}
+
 export async function listReferenced(
   admission: Admission,
   { store, query }: RequestFor<typeof SECRETS.listReferenced>,
 ): Promise<ReplyTo<typeof SECRETS.listReferenced>> {
   const page = pageRequest(query);
   if (isRejection(page)) return page;
-  const read = pageOf(page, admission.secrets.references.paths(store.tenantId), ({ label }) => label);
+  // Of a page by label, as they once were.
+  if (page.after !== undefined && splitSecretPath(page.after) === undefined)
+    return invalidParameter('cursor', query.cursor ?? '', 'the cursor of a Link header of this release');
+  const { references } = admission.secrets;
+  const read = pageOf(page, byPath(references.referenced(store.tenantId)), secretPathText);
   const described = await describePaths(admission, store, read);
   if (isRejection(described)) return described;
-  return pageReply(
-    page,
-    SECRETS.listReferenced.path,
-    query,
-    read,
-    ({ label }) => label,
-    ({ label, namespace, consumers }) =>
-      asReferenced({
-        name: label,
-        namespace,
-        path: `${namespace}/${label}`,
-        ...described({ namespace, label }),
-        consumers,
-      }),
+  return pageReply(page, SECRETS.listReferenced.path, query, read, secretPathText, (path) =>
+    asReferenced({
+      name: path.label,
+      namespace: path.namespace,
+      path: secretPathText(path),
+      ...described(path),
+      consumers: references.referrers(store.tenantId, path),
+    }),
   );
 }
 
@@ -84,21 +88,19 @@ async function allPaths(
   { secrets, limits }: Admission,
   store: TenantStore,
 ): Promise<readonly SecretPath[] | Rejection> {
-  const found = new Map<string, SecretPath>();
-  const add = (path: SecretPath): void => void found.set(secretPathText(path), path);
+  const found: SecretPath[] = [];
   const namespaces = secretNamespaces(limits.secretPolicy.namespaces);
   for (const namespace of namespaces) {
     const listed = await secrets.store.list(store.tenantId, namespace);
     // A policy may let documents be read and not be listed: those that Berth knows are listed all the same.
     if (!listed.ok && listed.reason !== 'denied') return secretFailureRejection(listed, 'name');
-    for (const label of listed.ok ? listed.labels : []) add({ namespace, label });
+    for (const label of listed.ok ? listed.labels : []) found.push({ namespace, label });
   }
   for (const { id, record } of store.list('credentials')) {
     const [namespace, label] = segmentsOf('credentials', id);
-    if (record.current > 0 && namespaces.includes(namespace)) add({ namespace, label });
+    if (record.current > 0 && namespaces.includes(namespace)) found.push({ namespace, label });
   }
-  for (const path of secrets.references.referenced(store.tenantId)) add(path);
-  return [...found].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, path]) => path);
+  return byPath([...found, ...secrets.references.referenced(store.tenantId)]);
 }
 
 export async function listSecrets(
