@@ -181,4 +181,33 @@ describe('an update at exactly the quota', () => {
     expect(done.status).toMatchObject({ healthy: 2, updated: 2 });
     expect((await inn.call('PUT', '/api/v1/deployments/web', { replicas: 1 })).body.warnings).toEqual([]);
   });
+
+  it('waits, and says so, where the quota was lowered below what runs', async () => {
+    const hut = await plane.tenant('hut');
+    const quota = (containers: number) => plane.admin('PUT', '/api/v1/tenants/hut/quota', { containers });
+    await node(hut, 'hut-1', {});
+    await deploy(hut.call, 'web', { healthCheck: CHECK, replicas: 3 });
+    await phase(hut, 'web', 'Running');
+    await quota(1);
+    const change = (body: object, query = '') =>
+      hut.call('PUT', `/api/v1/deployments/web${query}`, { environment: { V: '2' }, ...body });
+    const { warnings, plan } = (await change({}, '?dryRun=true')).body;
+    expect(warnings).toMatchObject([{ code: 'update_waits', field: 'update' }]);
+    expect(warnings[0].why).toContain('the tenant has 3 of 1 allowed');
+    expect(warnings[0].why).toContain('the update waits');
+    expect(plan.unplaced.count).toBe(3);
+    for (const action of plan.actions) expect(action).not.toHaveProperty('how');
+    // With fewer wanted the others go, and then one makes room.
+    expect((await change({ replicas: 1 }, '?dryRun=true')).body.warnings).toMatchObject([
+      { code: 'update_stops_first' },
+    ]);
+    expect((await change({})).body.warnings).toEqual(warnings);
+    await quota(3);
+    const done = await eventually(
+      () => read(hut, 'web'),
+      ({ status }) => status.phase === 'Running' && status.updated === 3,
+      WAIT_MS,
+    );
+    expect(done.status.healthy).toBe(3);
+  });
 });

@@ -17,7 +17,7 @@ import { idOf, prefixOf } from '../store/record-ids.ts';
 import type { TenantStore } from '../store/store.ts';
 import { nodeCondition, observationsOf } from './deployment-gates.ts';
 import { type PlacementPlan, planPlacement } from './explanation.ts';
-import { stopFirstReason } from './stop-first.ts';
+import { noRoomBeside } from './stop-first.ts';
 import type { TenantClusters } from './tenant-clusters.ts';
 import { isFenced, staysWithVolume } from './volume-writers.ts';
 
@@ -81,8 +81,12 @@ function successorsOf(
     return { blocked: false, stopFirst: 'it stops first: it writes to a volume, and two must not' };
   const cluster = clusters.of(tenant.tenantId);
   const request = clusters.request(tenant.tenantId, spec, tenant);
-  const reason = stopFirstReason(cluster, request, spec);
-  if (reason !== undefined) return { blocked: false, stopFirst: `it stops first: ${reason}` };
+  const noRoom = noRoomBeside(cluster, request, spec, {
+    old: groups.leave.map(({ record }) => record.id),
+    kept: groups.keep.length,
+  });
+  if (noRoom?.stopsFirst === true) return { blocked: false, stopFirst: `it stops first: ${noRoom.why}` };
+  if (noRoom) return { blocked: true };
   if (cluster.choose(request) !== undefined) return { blocked: false };
   return dispensable(groups, budgetOf(spec.replicas, spec.update)).length > 0
     ? { blocked: false, stopFirst: 'it stops first: no node has room for both' }

@@ -1,25 +1,58 @@
 import type { Warning } from '../../core/model/announcement.ts';
 import type { DeploymentRecord, DeploymentSpec } from '../../core/model/deployment.ts';
-import { isExclusiveOnNode, isSingleWriter } from '../../core/plan/rollout/rollout.ts';
+import type { InstanceId } from '../../core/model/ids.ts';
+import { budgetOf, isExclusiveOnNode, isSingleWriter } from '../../core/plan/rollout/rollout.ts';
 import type { ClusterState } from '../../core/scheduler/cluster.ts';
 import { overrunMessage, withinQuota } from '../../core/scheduler/filters/quota.ts';
 import type { PlacementRequest } from '../../core/scheduler/request.ts';
 import { prefixOf } from '../store/record-ids.ts';
 import type { TenantStore } from '../store/store.ts';
+import { supposing } from './explanation.ts';
 import type { TenantClusters } from './tenant-clusters.ts';
 
-/** Why a successor cannot run beside what is there; undefined: it can, or nothing that stops would help it. */
-export function stopFirstReason(
+/** Of a deployment that is updated. */
+export interface Running {
+  /** Those that leave. */
+  readonly old: readonly InstanceId[];
+  /** How many stay. */
+  readonly kept: number;
+}
+
+/** Why a successor cannot run beside what is there, and whether an old one stops for it or the update waits. */
+export interface NoRoomBeside {
+  readonly stopsFirst: boolean;
+  readonly why: string;
+}
+
+/** Undefined: there is room, or nothing that stops would help. */
+export function noRoomBeside(
   cluster: ClusterState,
   request: PlacementRequest,
   spec: DeploymentSpec,
-): string | undefined {
-  if (!withinQuota(request, cluster))
-    return `the quota leaves no room for a new instance beside the old ones (${overrunMessage(request, cluster)})`;
+  running: Running,
+): NoRoomBeside | undefined {
+  const hasQuota = (): boolean => withinQuota(request, cluster);
+  if (!hasQuota()) {
+    const why = `the quota leaves no room for a new instance beside the old ones (${overrunMessage(request, cluster)})`;
+    return { stopsFirst: supposing(cluster, goingFirst(spec, running), hasQuota), why };
+  }
   return isExclusiveOnNode(spec) && cluster.choose(request) === undefined
-    ? `old instances hold ${heldText(spec)} on every node that would take a new one`
+    ? {
+        stopsFirst: true,
+        why: `old instances hold ${heldText(spec)} on every node that would take a new one`,
+      }
     : undefined;
 }
+
+/** As many as stop before there is a successor: those beyond the minimum, and the one that makes room. */
+function goingFirst({ replicas, update }: DeploymentSpec, { old, kept }: Running): readonly InstanceId[] {
+  const { minAvailable } = budgetOf(replicas, update);
+  return old.slice(0, Math.max(0, kept + old.length - minAvailable) + 1);
+}
+
+const STOPS = 'each old instance is stopped before its successor starts, so that fewer run meanwhile';
+const WAITS =
+  'stopping an old one would not make room either, so the update waits, and what runs stays, until other instances stop, replicas is lowered or the quota is raised';
 
 function heldText({ name, ports, placement }: DeploymentSpec): string {
   const held = (ports ?? []).flatMap(({ host }) => (host === undefined ? [] : [`host port ${host}`]));
@@ -34,20 +67,25 @@ export function stopFirstWarnings(
   { spec, specHash }: Pick<DeploymentRecord, 'spec' | 'specHash'>,
 ): readonly Warning[] {
   if (spec.replicas === 0 || isSingleWriter(spec)) return [];
-  const replaced = tenant
+  const running = tenant
     .collection('instances')
     .listUnder(prefixOf('instances', spec.name))
-    .some(({ record }) => record.wanted === 'run' && record.specHash !== specHash);
-  if (!replaced) return [];
-  const why = clusters.supposedIn(tenant, () =>
-    stopFirstReason(clusters.of(tenant.tenantId), clusters.request(tenant.tenantId, spec, tenant), spec),
+    .filter(({ record }) => record.wanted === 'run');
+  const old = running.flatMap(({ record }) => (record.specHash === specHash ? [] : [record.id]));
+  if (old.length === 0) return [];
+  const noRoom = clusters.supposedIn(tenant, () =>
+    noRoomBeside(clusters.of(tenant.tenantId), clusters.request(tenant.tenantId, spec, tenant), spec, {
+      old,
+      kept: running.length - old.length,
+    }),
   );
-  if (why === undefined) return [];
+  if (noRoom === undefined) return [];
+  const { stopsFirst, why } = noRoom;
   return [
     {
-      code: 'update_stops_first',
+      code: stopsFirst ? 'update_stops_first' : 'update_waits',
       field: 'update',
-      why: `${why.charAt(0).toUpperCase()}${why.slice(1)}: each old instance is stopped before its successor starts, so that fewer run meanwhile.`,
+      why: `${why.charAt(0).toUpperCase()}${why.slice(1)}: ${stopsFirst ? STOPS : WAITS}.`,
     },
   ];
 }
