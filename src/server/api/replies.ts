@@ -1,6 +1,8 @@
+import type { Socket } from 'node:net';
 import { CATALOGUE } from '../../core/rejections/catalogue.ts';
 import { type Rejection, rejectionBody } from '../../core/rejections/rejection.ts';
 import { REJECTIONS_TYPE } from '../../core/operations/queries.ts';
+import { plainAddress } from './limits/address-group.ts';
 import { lingers } from './lingering.ts';
 import type { ApiReply, ApiRequest } from './request-parts.ts';
 import { JsonText } from './route.ts';
@@ -9,12 +11,24 @@ import type { ApiContext } from './api-context.ts';
 const HOST = /^[A-Za-z0-9.:[\]_-]{1,255}$/;
 
 export function baseUrlOf(
-  request: Pick<ApiRequest, 'headers' | 'protocol'>,
+  request: Pick<ApiRequest, 'headers' | 'protocol' | 'raw'>,
   configured: string | undefined,
 ): string {
   if (configured !== undefined) return configured;
   const { host } = request.headers;
-  return `${request.protocol}://${host !== undefined && HOST.test(host) ? host : 'localhost'}`;
+  return host !== undefined && HOST.test(host)
+    ? `${request.protocol}://${host}`
+    : reachedUrl(request.raw.socket);
+}
+
+/** Of who did not say by which name: the address that its connection came to. */
+export function reachedUrl(socket: Pick<Socket, 'localAddress' | 'localPort'>): string {
+  const scheme = 'encrypted' in socket ? 'https' : 'http';
+  const { localAddress, localPort } = socket;
+  // It is closed.
+  if (localAddress === undefined) return `${scheme}://localhost`;
+  const address = plainAddress(localAddress);
+  return `${scheme}://${address.includes(':') ? `[${address}]` : address}:${localPort}`;
 }
 
 export function statusOf(rejection: Rejection): number {

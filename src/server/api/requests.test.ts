@@ -6,6 +6,7 @@ import { createHealth, type HealthParts } from './health.ts';
 import { booleanParameter, integerParameter, pageOf, pageReply, pageRequest, readPage } from './paging.ts';
 import { type JsonReply, JsonText } from './route.ts';
 import { RateLimiter } from './rate-limit.ts';
+import { reachedUrl } from './replies.ts';
 
 const asText = exactly<string>();
 
@@ -60,6 +61,18 @@ describe('headers that decide', () => {
         code: 'header_invalid',
         field: 'Idempotency-Key',
       });
+  });
+});
+
+describe('the address that a client came to', () => {
+  it.each([
+    [{ localAddress: '127.0.0.1', localPort: 7440 }, 'http://127.0.0.1:7440'],
+    [{ localAddress: '::1', localPort: 7440 }, 'http://[::1]:7440'],
+    [{ localAddress: '::ffff:10.0.0.1', localPort: 80 }, 'http://10.0.0.1:80'],
+    [{ localAddress: '10.0.0.1', localPort: 443, encrypted: true }, 'https://10.0.0.1:443'],
+    [{}, 'http://localhost'],
+  ])('of %j is %s', (socket, url) => {
+    expect(reachedUrl(socket)).toBe(url);
   });
 });
 

@@ -3,7 +3,8 @@ import { BlockList, isIP, isIPv4 } from 'node:net';
 const MAPPED = '::ffff:';
 const GROUPS_OF_NETWORK = 4;
 
-function plain(address: string): string {
+/** Of IPv4 as IPv4, whatever the listener is. */
+export function plainAddress(address: string): string {
   return address.startsWith(MAPPED) && isIPv4(address.slice(MAPPED.length))
     ? address.slice(MAPPED.length)
     : address;
@@ -11,7 +12,7 @@ function plain(address: string): string {
 
 /** Whose connections are counted together: an IPv4 address, or the /64 that one machine has of IPv6. */
 export function addressGroup(remote: string): string {
-  const address = plain(remote);
+  const address = plainAddress(remote);
   if (isIPv4(address)) return address;
   const [front = '', back] = address.split('%', 1).join('').split('::', 2);
   const head = front === '' ? [] : front.split(':');
@@ -35,7 +36,7 @@ export function addressList(texts: readonly string[]): ((remote: string) => bool
     else return undefined;
   }
   return (remote) => {
-    const address = plain(remote);
+    const address = plainAddress(remote);
     return list.check(address, isIPv4(address) ? 'ipv4' : 'ipv6');
   };
 }

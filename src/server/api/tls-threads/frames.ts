@@ -3,7 +3,7 @@
  * they fit in. A message by itself for each costs more than what it says.
  */
 export const FRAME = {
-  /** From the thread: a connection was accepted; its port and address. */
+  /** From the thread: a connection was accepted; port and address of the client, then of this side. */
   open: 1,
   /** Both ways: bytes as they are inside of TLS. */
   data: 2,

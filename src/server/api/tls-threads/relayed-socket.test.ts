@@ -14,7 +14,8 @@ function relayed() {
       if (kind === FRAME.data) sent.push(bytes);
     });
   });
-  const socket = new RelayedSocket(1, { address: '127.0.0.1', port: 1 }, link, () => undefined);
+  const end = { address: '127.0.0.1', port: 1 };
+  const socket = new RelayedSocket(1, { remote: end, local: end }, link, () => undefined);
   socket.on('error', () => undefined);
   const outcomes: unknown[] = [];
   const write = (size: number): unknown =>

@@ -8,9 +8,14 @@ import {
   WINDOW_BYTES,
 } from './frames.ts';
 
-export interface Remote {
+interface End {
   readonly address: string;
   readonly port: number;
+}
+
+export interface Ends {
+  readonly remote: End;
+  readonly local: End;
 }
 
 /** As sockets of Node say it. */
@@ -31,6 +36,8 @@ export class RelayedSocket extends Duplex {
   readonly remoteAddress: string;
   readonly remotePort: number;
   readonly remoteFamily: string;
+  readonly localAddress: string;
+  readonly localPort: number;
   /** How the framework knows HTTPS. */
   readonly encrypted = true;
   readonly connecting = false;
@@ -55,7 +62,7 @@ export class RelayedSocket extends Duplex {
   /** Since `usedMs`: a clock read for each request would cost more than it tells. */
   #isUsed = false;
 
-  constructor(id: number, remote: Remote, link: FrameSender, forget: () => void) {
+  constructor(id: number, { remote, local }: Ends, link: FrameSender, forget: () => void) {
     super({ allowHalfOpen: true, highWaterMark: WINDOW_BYTES, decodeStrings: false });
     this.#id = id;
     this.#link = link;
@@ -63,6 +70,8 @@ export class RelayedSocket extends Duplex {
     this.remoteAddress = remote.address;
     this.remotePort = remote.port;
     this.remoteFamily = remote.address.includes(':') ? 'IPv6' : 'IPv4';
+    this.localAddress = local.address;
+    this.localPort = local.port;
   }
 
   receive(bytes: Buffer): void {

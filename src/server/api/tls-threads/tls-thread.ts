@@ -123,14 +123,15 @@ class TlsThread {
   }
 
   #accept(raw: Socket): void {
-    const { remoteAddress, remotePort } = raw;
+    const { remoteAddress, remotePort, localAddress, localPort } = raw;
     if (remoteAddress === undefined || this.#unmet >= MOST_UNMET) return void raw.destroy();
     this.#ids += 1;
     this.#unmet += 1;
     const held: Held = { id: this.#ids, raw, sent: 0, untold: 0 };
     this.#held.set(held.id, held);
     this.#byRaw.set(raw, held);
-    this.#link.send(held.id, FRAME.open, Buffer.from(`${remotePort} ${remoteAddress}`));
+    const ends = `${remotePort} ${remoteAddress} ${localPort} ${localAddress}`;
+    this.#link.send(held.id, FRAME.open, Buffer.from(ends));
     raw.on('error', () => raw.destroy());
     raw.once('close', () => this.#over(held));
   }

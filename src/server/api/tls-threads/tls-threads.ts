@@ -217,9 +217,11 @@ export class TlsThreads {
     if (opened > 0) link.sendTaken(NO_CONNECTION, opened);
   }
 
-  #open(id: number, remote: string, sockets: Map<number, RelayedSocket>, link: FrameSender): void {
-    const [port = '', address = ''] = remote.split(' ');
-    const socket = new RelayedSocket(id, { address, port: Number(port) }, link, () => sockets.delete(id));
+  #open(id: number, ends: string, sockets: Map<number, RelayedSocket>, link: FrameSender): void {
+    const [port = '', address = '', localPort = '', localAddress = ''] = ends.split(' ');
+    const remote = { address, port: Number(port) };
+    const local = { address: localAddress, port: Number(localPort) };
+    const socket = new RelayedSocket(id, { remote, local }, link, () => sockets.delete(id));
     sockets.set(id, socket);
     this.#server.emit('connection', socket);
   }
