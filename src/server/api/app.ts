@@ -1,8 +1,9 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { Readable } from 'node:stream';
+import { type Duplex, Readable } from 'node:stream';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { reject } from '../../core/rejections/reject.ts';
+import type { Rejection } from '../../core/rejections/rejection.ts';
 import { cameByHttps } from '../access/session.ts';
 import { answer, answerFresh, noteRefusal } from './answer.ts';
 import type { ApiOptions, ApiContext } from './api-context.ts';
@@ -16,6 +17,10 @@ import { NO_STREAM_LIMITS, StreamCounts } from './limits/streams.ts';
 import { NO_UNREAD_LIMITS, UnreadAnswers } from './limits/unread.ts';
 import { RateLimiter } from './rate-limit.ts';
 import {
+  connectRejection,
+  expectationRejection,
+  HEADERS_TIMEOUT_MS,
+  type LatePart,
   MAX_HEADER_BYTES,
   missingRoute,
   REQUEST_TIMEOUT_MS,
@@ -26,9 +31,9 @@ import {
 import { HTTPS_ONLY, HTTPS_ONLY_YEAR, sendRejection } from './replies.ts';
 import { type ApiReply, type ApiRequest, paramsOf } from './request-parts.ts';
 import type { Route } from './route.ts';
+import { detachedResponse } from './sockets.ts';
 import { stopping } from './unavailable.ts';
 
-export const HEADERS_TIMEOUT_MS = 10_000;
 /** Node looks for connections past their time only this often. */
 const CONNECTION = {
   maxHeaderSize: MAX_HEADER_BYTES,
@@ -102,7 +107,7 @@ export function createApp(options: ApiOptions): FastifyInstance {
     genReqId: (raw: IncomingMessage) => requestIdOf(raw.headers['x-request-id'], options.freshId),
     ...(options.https === undefined ? { http: CONNECTION } : { https: { ...CONNECTION, ...options.https } }),
     clientErrorHandler: (error: NodeJS.ErrnoException, socket: Socket) => {
-      const refuse = (): void => refuseConnection(options, error, socket);
+      const refuse = (part?: LatePart): void => refuseConnection(options, error, socket, part);
       if (error.code === LATE_REQUEST) late.judge(socket, refuse);
       else refuse();
     },
@@ -145,10 +150,32 @@ export function createApp(options: ApiOptions): FastifyInstance {
     sendRejection(context, request, reply, crowded);
     return false;
   };
+  const unserved = new WeakMap<IncomingMessage, Rejection>();
   app.addHook('onRequest', (request, reply, done) => {
     void reply.header('x-request-id', request.id).header('x-content-type-options', 'nosniff');
-    const refuse = () => bringsLongBody(request) && beforeBody(context, byPath, request, reply) !== undefined;
+    const refuse = (): boolean => {
+      const refusal = unserved.get(request.raw);
+      // What follows it may be its body, or for another server.
+      if (refusal) sendRejection(context, request, reply.header('connection', 'close'), refusal);
+      return (
+        refusal !== undefined ||
+        (bringsLongBody(request) && beforeBody(context, byPath, request, reply) !== undefined)
+      );
+    };
     if (begin(request, reply, refuse)) done();
+  });
+  // What Node would answer without a record, or not at all.
+  app.server.on('checkExpectation', (raw: IncomingMessage, response: ServerResponse) => {
+    unserved.set(raw, expectationRejection(raw));
+    app.routing(raw, response);
+  });
+  const methods = [...new Set(options.routes.map(({ method }) => method))];
+  app.server.on('connect', (raw: IncomingMessage, socket: Duplex) => {
+    unserved.set(raw, connectRejection(methods));
+    const response = detachedResponse(raw, socket);
+    response.setHeader('allow', methods.join(', '));
+    response.once('finish', () => response.socket?.destroySoon());
+    app.routing(raw, response);
   });
   // What the framework sends: answers of routes go past it, and are followed by `deliver`.
   app.addHook('onSend', (_request, reply, _payload, done) => {

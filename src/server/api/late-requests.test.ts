@@ -24,12 +24,14 @@ describe('a request that is late', () => {
   let answer: RequestListener;
   let judged: number;
   let refused: number;
+  let parts: string[];
   const stalls = new LoopStalls(REQUEST_MS);
   let stalledMs = (ms: number): number => stalls.within(ms);
 
   beforeEach(async () => {
     judged = 0;
     refused = 0;
+    parts = [];
     stalledMs = (ms) => stalls.within(ms);
     answer = (request, response) => {
       request.resume().once('end', () => response.end('served'));
@@ -42,8 +44,9 @@ describe('a request that is late', () => {
     const late = new LateRequests(() => server, terms, { within: (ms) => stalledMs(ms) });
     server.on('clientError', (_error, socket: Socket) => {
       judged += 1;
-      late.judge(socket, () => {
+      late.judge(socket, (part) => {
         refused += 1;
+        parts.push(part);
         socket.end('refused');
       });
     });
@@ -95,6 +98,7 @@ describe('a request that is late', () => {
     expect(await Promise.all(all.map((socket) => text(socket)))).toEqual(['refused', 'refused', 'refused']);
     expect(performance.now() - begun).toBeGreaterThan(HEAD_MS / 2);
     expect(judged).toBe(3);
+    expect(parts.sort()).toEqual(['body', 'headers', 'headers']);
   });
 
   it('is refused at once when this process was not late, however much of it comes', async () => {
@@ -104,7 +108,7 @@ describe('a request that is late', () => {
     const sending = setInterval(() => client.socket.write('x'), 5);
     await once(server, 'clientError');
     clearInterval(sending);
-    expect([judged, refused]).toEqual([1, 1]);
+    expect([judged, refused, ...parts]).toEqual([1, 1, 'headers']);
     await expect.poll(() => client.received).toBe('refused');
   });
 

@@ -1,6 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { LoopStalls } from './loop-stalls.ts';
+import type { LatePart } from './refusals.ts';
 
 const http = process.getBuiltinModule('node:http');
 
@@ -10,8 +11,10 @@ interface Terms {
   readonly requestMs: number;
 }
 
+type Refuse = (late: LatePart) => void;
+
 interface Extended {
-  readonly refuse: () => void;
+  readonly refuse: Refuse;
   readonly drop: () => void;
   /** The late one; undefined: its head has not come whole. */
   request: IncomingMessage | undefined;
@@ -32,9 +35,10 @@ function answerUnderWay(socket: Socket): ServerResponse | undefined {
 }
 
 /** A refusal would be taken for the answer to another request, or for a part of one that has begun. */
-function end(socket: Socket, request: IncomingMessage | undefined, refuse: () => void): void {
+function end(socket: Socket, request: IncomingMessage | undefined, refuse: Refuse): void {
   const answer = answerUnderWay(socket);
-  if (answer?.req === request && answer?.headersSent !== true) refuse();
+  if (answer?.req === request && answer?.headersSent !== true)
+    refuse(request === undefined ? 'headers' : 'body');
   else socket.destroy();
 }
 
@@ -64,7 +68,7 @@ export class LateRequests {
     this.#stalls = stalls;
   }
 
-  judge(socket: Socket, refuse: () => void): void {
+  judge(socket: Socket, refuse: Refuse): void {
     // Of a request before this one on its connection.
     this.#extended.get(socket)?.drop();
     const { headMs, requestMs } = this.#terms;
@@ -74,7 +78,7 @@ export class LateRequests {
     else this.#extend(socket, request, Math.min(headMs, stalledMs), refuse);
   }
 
-  #extend(socket: Socket, request: IncomingMessage | undefined, ms: number, refuse: () => void): void {
+  #extend(socket: Socket, request: IncomingMessage | undefined, ms: number, refuse: Refuse): void {
     if (this.#extended.size === 0)
       this.#server().prependListener('request', this.#onRequest).prependListener('upgrade', this.#onUpgrade);
     const drop = (): void => {

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { nearest } from '../../core/schema/nearest.ts';
@@ -6,7 +7,7 @@ import { reject } from '../../core/rejections/reject.ts';
 import { type Rejection, rejectionBody } from '../../core/rejections/rejection.ts';
 import { PUBLIC_DOCUMENTS } from './public.ts';
 import { KvTooLargeError, KvUnavailableError } from '../store/kv.ts';
-import { sendRejection, statusOf } from './replies.ts';
+import { reachedUrl, sendRejection, statusOf } from './replies.ts';
 import type { ApiOptions, ApiContext } from './api-context.ts';
 import type { ApiRequest } from './request-parts.ts';
 import { unavailable } from './unavailable.ts';
@@ -15,6 +16,7 @@ const { STATUS_CODES } = process.getBuiltinModule('node:http');
 
 /** Node's, of headers or a body that did not arrive in time. */
 export const LATE_REQUEST = 'ERR_HTTP_REQUEST_TIMEOUT';
+export const HEADERS_TIMEOUT_MS = 10_000;
 export const REQUEST_TIMEOUT_MS = 30_000;
 export const MAX_HEADER_BYTES = 16 * 1024;
 
@@ -98,6 +100,26 @@ export function missingRoute(
   };
 }
 
+/** Node would answer a status alone. */
+export function expectationRejection({ headers }: IncomingMessage): Rejection {
+  return reject('header_invalid', {
+    field: 'Expect',
+    received: received(headers.expect),
+    expected: '100-continue, or no such header',
+    why: 'The control plane meets no other expectation.',
+  });
+}
+
+/** Its address is another machine's, so no path of ours says what may be sent. */
+export function connectRejection(methods: readonly string[]): Rejection {
+  return reject('method_not_allowed', {
+    field: 'method',
+    received: 'CONNECT',
+    expected: `one of: ${methods.join(', ')}`,
+    why: 'The control plane is no proxy.',
+  });
+}
+
 export function requestFault(
   context: ApiContext,
 ): (
@@ -140,25 +162,45 @@ export function requestFault(
   };
 }
 
+/** What a request was too late with. */
+export type LatePart = 'headers' | 'body';
+
+function late(part: LatePart): Rejection {
+  const isHead = part === 'headers';
+  return reject(isHead ? 'header_invalid' : 'body_malformed', {
+    field: part,
+    received: '(redacted)',
+    expected: isHead
+      ? `complete headers within ${HEADERS_TIMEOUT_MS / 1000} s`
+      : `a complete request within ${REQUEST_TIMEOUT_MS / 1000} s`,
+    why: isHead ? 'The headers did not arrive in time.' : 'The request did not arrive in time.',
+  });
+}
+
 /** What cannot be read as a request at all still gets a record, and the connection ends: the start of the next one is unknown. */
-export function refuseConnection(options: ApiOptions, error: NodeJS.ErrnoException, socket: Socket): void {
+export function refuseConnection(
+  options: ApiOptions,
+  error: NodeJS.ErrnoException,
+  socket: Socket,
+  latePart?: LatePart,
+): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy(error);
     return;
   }
-  const late = error.code === LATE_REQUEST;
-  const rejection = reject(late ? 'body_malformed' : 'header_invalid', {
-    field: late ? 'body' : 'headers',
-    received: '(redacted)',
-    expected: late
-      ? `a complete request within ${REQUEST_TIMEOUT_MS / 1000} s`
-      : `a well-formed HTTP/1.1 request with at most ${MAX_HEADER_BYTES} bytes of headers`,
-    why: late ? 'The request did not arrive in time.' : 'The request could not be read as HTTP.',
-  });
+  const rejection =
+    latePart === undefined
+      ? reject('header_invalid', {
+          field: 'headers',
+          received: '(redacted)',
+          expected: `a well-formed HTTP/1.1 request with at most ${MAX_HEADER_BYTES} bytes of headers`,
+          why: 'The request could not be read as HTTP.',
+        })
+      : late(latePart);
   const requestId = options.freshId();
   options.log.info({ requestId, code: rejection.code, cause: error.code }, 'rejected');
   const status = statusOf(rejection);
-  const body = JSON.stringify(rejectionBody(rejection, options.baseUrl ?? 'http://localhost'));
+  const body = JSON.stringify(rejectionBody(rejection, options.baseUrl ?? reachedUrl(socket)));
   socket.end(
     [
       `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,

@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import { type WebSocket, WebSocketServer } from 'ws';
@@ -11,7 +11,7 @@ import { baseUrlOf } from './replies.ts';
 import type { ApiReply, ApiRequest } from './request-parts.ts';
 import type { Route, SocketReply } from './route.ts';
 
-const { ServerResponse } = process.getBuiltinModule('node:http');
+const http = process.getBuiltinModule('node:http');
 
 const MAX_FRAGMENTS = 16;
 
@@ -34,6 +34,15 @@ interface Waiting {
 
 const waiting = new WeakMap<IncomingMessage, Waiting>();
 
+/** An answer of HTTP on a connection that the server has let go; it is the last one there. */
+export function detachedResponse(request: IncomingMessage, socket: Duplex): ServerResponse {
+  socket.on('error', () => socket.destroy());
+  const response = new http.ServerResponse(request);
+  response.shouldKeepAlive = false;
+  response.assignSocket(request.socket);
+  return response;
+}
+
 /** A request for a WebSocket goes the way of all requests; what refuses it is sent as an answer of HTTP, and ends the connection. */
 export function routeUpgrade(
   app: FastifyInstance,
@@ -41,14 +50,11 @@ export function routeUpgrade(
   socket: Duplex,
   head: Buffer,
 ): void {
-  socket.on('error', () => socket.destroy());
   waiting.set(request, { socket, head });
-  const response = new ServerResponse(request);
-  response.shouldKeepAlive = false;
+  const response = detachedResponse(request, socket);
   response.once('finish', () => {
     if (waiting.has(request)) socket.end();
   });
-  response.assignSocket(request.socket);
   app.routing(request, response);
 }
 

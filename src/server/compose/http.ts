@@ -3,7 +3,7 @@ import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Server as TlsServer } from 'node:tls';
 import type { Admission } from '../writes/admission.ts';
-import { createApp, HEADERS_TIMEOUT_MS } from '../api/app.ts';
+import { createApp } from '../api/app.ts';
 import { bodyBudget } from '../api/body-budget.ts';
 import { createDashboard } from '../api/dashboard.ts';
 import { EventFeeds } from '../api/event-feed.ts';
@@ -16,6 +16,8 @@ import { openapiDocument } from '../api/openapi.ts';
 import { addPeerPaths } from '../api/peer-paths.ts';
 import { addPublicPaths, metricsRefusal, openMetricsRefusal } from '../api/public.ts';
 import { RateLimiter } from '../api/rate-limit.ts';
+import { HEADERS_TIMEOUT_MS } from '../api/refusals.ts';
+import { baseUrlOf } from '../api/replies.ts';
 import { apiRoutes } from '../api/routes/index.ts';
 import type { SystemQuestions } from '../api/routes/system.ts';
 import type { NodeName } from '../../core/model/ids.ts';
@@ -193,7 +195,7 @@ export function composeHttp(
       config.metricsOpen ? openMetricsRefusal(limiter, request) : metricsRefusal(access, limiter, request),
     refusals: api,
     openapi: () => (openapi ??= Buffer.from(JSON.stringify(openapiDocument(routes, VERSION)))),
-    baseUrl: (request) => config.baseUrl ?? `${request.protocol}://${request.headers.host ?? 'localhost'}`,
+    baseUrl: (request) => baseUrlOf(request, config.baseUrl),
   });
   dashboard.addPaths(app);
   const { measurements, history } = base;

@@ -1,5 +1,6 @@
 import { connect } from 'node:net';
 import { performance } from 'node:perf_hooks';
+import { connect as connectOverTls } from 'node:tls';
 
 export interface RawAnswer {
   readonly text: string;
@@ -35,10 +36,12 @@ export function rawExchange(
   first: string | Buffer,
   options: RawOptions = {},
 ): Promise<RawAnswer> {
-  const { hostname, port } = new URL(url);
+  const { hostname: host, port: number, protocol } = new URL(url);
+  const port = Number(number);
   const start = performance.now();
   return new Promise((resolve) => {
-    const socket = connect(Number(port), hostname);
+    const socket =
+      protocol === 'https:' ? connectOverTls({ host, port, rejectUnauthorized: false }) : connect(port, host);
     const rest = [...(options.more ?? [])];
     let text = '';
     let timer: NodeJS.Timeout | undefined;
