@@ -190,6 +190,24 @@ describe('names in paths', () => {
     await expectUnharmed();
   });
 
+  it('are unknown names however long they are, and not shown whole', async () => {
+    for (const path of PATHS) {
+      for (const length of [1000, 4000]) {
+        const asked = path.replaceAll(/\{[a-z]+\}/gi, 'z'.repeat(length));
+        const { body, text } = await plane.api.get(asked, { token: shop.tokens.viewer });
+        expect(body['code'], `${path}: ${text.slice(0, 300)}`).not.toBe('route_not_found');
+        expect(text.length, path).toBeLessThan(2000);
+      }
+    }
+  });
+
+  it('of a deployment are of none that there is, with a thousand characters too', async () => {
+    const answer = await plane.api.get(`/api/v1/deployments/${'z'.repeat(1000)}`, {
+      token: shop.tokens.viewer,
+    });
+    expect(answer.body).toMatchObject({ code: 'deployment_not_found', received: `${'z'.repeat(255)}…` });
+  });
+
   it('as tenants are refused alike', async () => {
     for (const name of NAMES) {
       if (/[^\u0020-\u007e]/.test(name)) continue;

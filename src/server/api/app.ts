@@ -103,7 +103,8 @@ export function createApp(options: ApiOptions): FastifyInstance {
     requestTimeout: REQUEST_TIMEOUT_MS,
     // Refused by us instead, with a record.
     return503OnClosing: false,
-    routerOptions: { maxParamLength: 512 },
+    // A longer name is an unknown one, not a malformed path.
+    routerOptions: { maxParamLength: MAX_HEADER_BYTES },
     genReqId: (raw: IncomingMessage) => requestIdOf(raw.headers['x-request-id'], options.freshId),
     ...(options.https === undefined ? { http: CONNECTION } : { https: { ...CONNECTION, ...options.https } }),
     clientErrorHandler: (error: NodeJS.ErrnoException, socket: Socket) => {
