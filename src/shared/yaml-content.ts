@@ -1,4 +1,4 @@
-import type { Node, Scalar, YAMLMap } from 'yaml';
+import type { Document, ErrorCode, Node, Scalar, YAMLMap } from 'yaml';
 import { becomesWhole, ROUNDED_NUMBER } from '../core/schema/exact-number.ts';
 
 /** The parser, given by who has loaded it. */
@@ -20,6 +20,40 @@ export const AS_JSON = {
   resolveKnownTags: false,
   logLevel: 'error',
 } as const;
+
+export const UNREADABLE = 'Something cannot be read.';
+
+/** What the parser finds: its own messages repeat the line, which may hold a credential and end up in a log. */
+const FOUND: Readonly<Record<ErrorCode, string>> = {
+  ALIAS_PROPS: 'An alias has an anchor or a tag of its own.',
+  BAD_ALIAS: 'An alias has no name.',
+  BAD_COLLECTION_TYPE: 'A tag asks for another kind of collection than there is.',
+  BAD_DIRECTIVE: 'A line that begins with % is no directive.',
+  BAD_DQ_ESCAPE: 'A text in double quotes has an escape that YAML does not know; \\\\ is a backslash.',
+  BAD_INDENT: 'The indentation does not fit the lines around it, or a bracket is not closed.',
+  BAD_PROP_ORDER: 'An anchor or a tag is in the wrong place.',
+  BAD_SCALAR_START: 'A text cannot begin with this character; put the text in quotes.',
+  BLOCK_AS_IMPLICIT_KEY: 'A mapping or list cannot begin here; a text with a colon and a space needs quotes.',
+  BLOCK_IN_FLOW: 'An indented mapping or list stands inside brackets.',
+  DUPLICATE_KEY: 'A mapping holds the same key twice.',
+  IMPOSSIBLE: UNREADABLE,
+  KEY_OVER_1024_CHARS: 'A key has more than 1,024 characters.',
+  MISSING_CHAR: 'A quote, bracket, comma, colon or space is missing.',
+  MULTILINE_IMPLICIT_KEY: 'A key goes over several lines, or a line lacks its colon.',
+  MULTIPLE_ANCHORS: 'A value has two anchors.',
+  MULTIPLE_DOCS: 'A second document begins.',
+  MULTIPLE_TAGS: 'A value has two tags.',
+  NON_STRING_KEY: 'A key is not a plain text.',
+  RESOURCE_EXHAUSTION: 'Its parts are nested too deep or repeated too often.',
+  TAB_AS_INDENT: 'A tab indents the line; YAML takes spaces.',
+  TAG_RESOLVE_FAILED: 'A tag asks for a type that JSON does not have.',
+  UNEXPECTED_TOKEN: 'What stands here cannot stand here.',
+};
+
+export function parserFault({ errors, warnings }: Document): YamlFault | undefined {
+  const [first] = [...errors, ...warnings];
+  return first === undefined ? undefined : { why: FOUND[first.code], at: first.pos[0] };
+}
 
 const DECIMAL = /^[-+]?[\d.]+(?:e[-+]?\d+)?$/i;
 

@@ -3,6 +3,7 @@ import { stringify } from 'yaml';
 import { describe, expect, it } from 'vitest';
 import { isRejection } from '../../core/rejections/reject.ts';
 import { parseBody } from './body.ts';
+import { jsonFault } from './json-fault.ts';
 
 const LIMITS = { maxDepth: 32 };
 const json = (body: string | Buffer) => parseBody(Buffer.from(body), 'application/json', {}, LIMITS);
@@ -34,6 +35,23 @@ describe('the media type', () => {
     expect(codeOf(parseBody(Buffer.from('1'), type, { yaml: true }, LIMITS))).toBe(
       'content_type_unsupported',
     );
+  });
+
+  it.each([
+    ['application/json; charset=latin1', 'The charset of the body is latin1'],
+    ['application/json; charset="UTF-16"', 'The charset of the body is UTF-16'],
+    ['application/yaml; foo=bar', 'The media type has the parameter foo'],
+    ['application/json;', 'The media type has something that is no charset'],
+    ['application/json; a=1; charset=utf-8', 'The media type has the parameter a'],
+  ])('says what follows the type in %s', (type, why) => {
+    const result = parseBody(Buffer.from('1'), type, { yaml: true }, LIMITS);
+    const media = type.split(';', 1)[0];
+    expect(result).toMatchObject({
+      code: 'content_type_unsupported',
+      received: type,
+      expected: `${media}, alone or with charset=utf-8`,
+      why: expect.stringContaining(why),
+    });
   });
 
   it('takes YAML only where the route does', () => {
@@ -79,6 +97,47 @@ describe('JSON', () => {
       expect(yaml(`replicas: ${number}`)).toEqual({ value: { replicas: Number(number) } });
     },
   );
+
+  it.each([
+    ['', 'it is empty'],
+    ['{"a":', 'line 1, column 6: the text ends, and a value is expected'],
+    ['{"a": 1,\n "b" 2}', 'line 2, column 6: a colon after the name is expected'],
+    ['{"a": 1\n "b": 2}', 'line 2, column 2: a comma or } is expected'],
+    ['{"a": 1,\n}', 'line 2, column 1: a name in double quotes is expected'],
+    ['[1, 2,]', 'line 1, column 7: a value is expected'],
+    ['{]', 'line 1, column 2: a name in double quotes or } is expected'],
+    ["{'a': 1}", 'line 1, column 2: a name in double quotes or } is expected'],
+    ['[01]', 'line 1, column 3: a comma or ] is expected'],
+    ['{}\n{}', 'line 2, column 1: nothing more is expected'],
+    ['["a', 'line 1, column 2: a text in double quotes has no end'],
+    ['["a\nb"]', 'line 1, column 4: a line break or another control character is not escaped'],
+    ['["\\x"]', 'line 1, column 3: an escape is none that JSON has'],
+    ['NaN', 'line 1, column 1: a value is expected'],
+  ])('says where %j breaks off and how', (body, what) => {
+    expect(json(body)).toHaveProperty('why', `The body is not valid JSON: ${what}.`);
+  });
+
+  it('finds a fault in what the parser refuses, and in nothing else', () => {
+    const broken = fc
+      .tuple(fc.jsonValue({ maxDepth: 3 }), fc.nat(), fc.constantFrom('', '"', '}', ',', '\\', '1', '\n'))
+      .map(([value, at, put]) => {
+        const text = JSON.stringify(value);
+        const where = at % (text.length + 1);
+        return `${text.slice(0, where)}${put}${text.slice(where + 1)}`;
+      });
+    fc.assert(
+      fc.property(broken, (text) => {
+        let isJson = true;
+        try {
+          JSON.parse(text);
+        } catch {
+          isJson = false;
+        }
+        expect(jsonFault(text) === undefined).toBe(isJson);
+      }),
+      { numRuns: 2000 },
+    );
+  });
 
   it('takes 32 levels, and every document as the parser does', () => {
     expect(codeOf(json('['.repeat(32) + ']'.repeat(32)))).toBeUndefined();
@@ -151,6 +210,20 @@ describe('YAML', () => {
     expect(yaml('[0x1e, 0o17, "1e-400", 1.e1, .5]')).toEqual({ value: [30, 15, '1e-400', 10, 0.5] });
   });
 
+  it.each([
+    ['a: 1\n---\nb: 2', 'line 2, column 1: A second document begins.'],
+    ['a: 1\nb: !!binary aGVsbG8=', 'line 2, column 4: A tag asks for a type that JSON does not have.'],
+    [
+      'a: 1\n"a": 2',
+      'line 2, column 1: A mapping holds the same key twice; one of the two values would be lost.',
+    ],
+    ['a:\n\tb: 1', 'line 2, column 1: A tab indents the line; YAML takes spaces.'],
+    ['? [a]\n: 1', 'line 1, column 1: A key is not a plain text.'],
+    ['a: *b', 'An alias names an anchor that is not before it, or aliases repeat too much.'],
+  ])('says where %j is not taken and why', (body, what) => {
+    expect(yaml(body)).toHaveProperty('why', `The body is not taken as YAML: ${what}`);
+  });
+
   it('leaves Object.prototype alone', () => {
     yaml('constructor: {prototype: {polluted: 1}}');
     expect(Object.hasOwn(Object.prototype, 'polluted')).toBe(false);
@@ -175,6 +248,10 @@ it('a refusal shows nothing of the body', () => {
   for (const result of [
     json('{"password":"hunter2"'),
     json('{"hunter2":1,"hunter2":2}'),
+    json('{"a": hunter2}'),
+    json('["\\hunter2"]'),
+    yaml('a: !hunter2 b'),
+    yaml('a: *hunter2'),
     json(Buffer.concat([Buffer.from('"hunter2'), Buffer.from([0xff])])),
     yaml('hunter2: [\n'),
     yaml('- hunter2\n'.repeat(20_000)),

@@ -4,6 +4,7 @@ import { scanJson } from '../../core/schema/json-scan.ts';
 import { received, redacted } from '../../core/rejections/redaction.ts';
 import { reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
+import { jsonFault, placeOf } from './json-fault.ts';
 import { parseYaml, YAML_MAX_LENGTH, YAML_MAX_TOKENS } from './yaml-body.ts';
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
@@ -22,6 +23,12 @@ function malformed(text: string | Buffer, why: string, yaml = false): Rejection 
 /** What came is text by now; its characters are not its bytes. */
 function sizeOf(text: string): string {
   return `(redacted, body, ${utf8Length(text)} bytes)`;
+}
+
+function faultText(text: string): string {
+  if (text.trim() === '') return ': it is empty';
+  const fault = jsonFault(text);
+  return fault === undefined ? '' : `: ${placeOf(text, fault.at)}: ${fault.what}`;
 }
 
 function tooDeep(text: string, maxDepth: number): Rejection {
@@ -68,7 +75,7 @@ function parseJson(
   try {
     return { value: JSON.parse(text) };
   } catch {
-    return malformed(text, 'The body is not valid JSON.');
+    return malformed(text, `The body is not valid JSON${faultText(text)}.`);
   }
 }
 
@@ -94,7 +101,34 @@ function yamlValue(text: string, limits: BodyLimits): { readonly value: unknown 
 const YAML_LENGTH_PER_REQUEST = 512;
 const JSON_LENGTH_PER_REQUEST = 32 * 1024;
 const MEDIA_TYPE = /^(application\/[a-z-]+)(?:\s*;\s*charset="?utf-8"?)?\s*$/i;
+const PARAMETER = /^[^;]*;\s*(?:charset\s*=\s*"?([\w.:-]{1,40})"?|([\w.-]{1,40})\s*=.*)\s*$/i;
 const YAML_TYPES = ['application/yaml', 'application/x-yaml'];
+
+function isTaken(media: string | undefined, { yaml }: { readonly yaml?: boolean }): boolean {
+  return media === 'application/json' || (yaml === true && YAML_TYPES.includes(media ?? ''));
+}
+
+/** What is wrong with a header whose type alone would be taken. */
+function parameterText(contentType: string): string {
+  const [, charset, name] = PARAMETER.exec(contentType) ?? [];
+  if (charset !== undefined) return `The charset of the body is ${charset}; bodies are read as UTF-8 only.`;
+  const what = name === undefined ? 'something that is no charset' : `the parameter ${name}`;
+  return `The media type has ${what}; only charset=utf-8 may follow it.`;
+}
+
+function mediaRejection(contentType: string | undefined, route: { readonly yaml?: boolean }): Rejection {
+  const alone = contentType?.split(';', 1)[0]?.trim().toLowerCase();
+  const isParameter = contentType !== undefined && isTaken(alone, route);
+  const types = route.yaml ? 'application/json or application/yaml' : 'application/json';
+  return reject('content_type_unsupported', {
+    field: 'Content-Type',
+    received: received(contentType),
+    expected: isParameter ? `${alone}, alone or with charset=utf-8` : types,
+    why: isParameter
+      ? parameterText(contentType)
+      : 'The media type of the body is missing or not taken by this route.',
+  });
+}
 
 /** A body is JSON unless the route takes YAML and the header says so; the format is never guessed. */
 export function parseBody(
@@ -105,22 +139,14 @@ export function parseBody(
 ): { readonly value: unknown } | Rejection {
   const media =
     contentType === undefined ? undefined : MEDIA_TYPE.exec(contentType.trim())?.[1]?.toLowerCase();
-  const yaml = media !== undefined && YAML_TYPES.includes(media);
-  if (media !== 'application/json' && !(yaml && route.yaml)) {
-    return reject('content_type_unsupported', {
-      field: 'Content-Type',
-      received: received(contentType),
-      expected: route.yaml ? 'application/json or application/yaml' : 'application/json',
-      why: 'The media type of the body is missing or not taken by this route.',
-    });
-  }
+  if (!isTaken(media, route)) return mediaRejection(contentType, route);
   let text: string;
   try {
     text = utf8.decode(bytes);
   } catch {
     return malformed(bytes, 'The body is not valid UTF-8.');
   }
-  if (!yaml) {
+  if (media === 'application/json') {
     limits.charge?.(Math.floor(text.length / JSON_LENGTH_PER_REQUEST));
     return parseJson(text, limits, route.maxMembers ?? JSON_MAX_MEMBERS);
   }

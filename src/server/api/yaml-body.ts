@@ -1,5 +1,6 @@
-import { AS_JSON, contentFault } from '../../shared/yaml-content.ts';
+import { AS_JSON, contentFault, parserFault, UNREADABLE, type YamlFault } from '../../shared/yaml-content.ts';
 import { yaml } from '../yaml.ts';
+import { placeOf } from './json-fault.ts';
 
 export type YamlProblem =
   | { readonly problem: 'too_long' }
@@ -48,6 +49,10 @@ function hasTooManyTokens(text: string): boolean {
   return false;
 }
 
+function malformed(text: string, { at, why }: YamlFault): YamlProblem {
+  return { problem: 'malformed', why: `The body is not taken as YAML: ${placeOf(text, at)}: ${why}` };
+}
+
 function isWithin(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return true;
   if (levels === 0) return false;
@@ -61,14 +66,16 @@ export function parseYaml(text: string, maxDepth: number): { readonly value: unk
   if (hasTooManyTokens(text)) return { problem: 'too_long' };
   try {
     const document = yaml().parseDocument(text, AS_JSON);
-    const [problem] = [...document.errors, ...document.warnings];
-    if (problem) return { problem: 'malformed', why: `The body is not valid YAML: ${problem.code}.` };
-    const fault = contentFault(document.contents, yaml());
-    if (fault !== undefined) return { problem: 'malformed', why: fault.why };
+    const fault = parserFault(document) ?? contentFault(document.contents, yaml());
+    if (fault !== undefined) return malformed(text, fault);
     const value: unknown = document.toJS({ maxAliasCount: MAX_ALIASES });
     return isWithin(value, maxDepth) ? { value } : { problem: 'too_deep' };
   } catch (error) {
     if (error instanceof RangeError) return { problem: 'too_deep' };
-    return { problem: 'malformed', why: 'The body is not valid YAML.' };
+    const why =
+      error instanceof ReferenceError
+        ? 'An alias names an anchor that is not before it, or aliases repeat too much.'
+        : UNREADABLE;
+    return { problem: 'malformed', why: `The body is not taken as YAML: ${why}` };
   }
 }
