@@ -159,6 +159,21 @@ describe('a canary', () => {
     expect(body).toMatchObject({ image: NEW, ...now });
   });
 
+  it('is started and promoted for one revision of the deployment where If-Match names it', async () => {
+    await deployed('guarded');
+    const order = (what: string, revision: unknown) =>
+      shop.call('POST', `${path('guarded')}/${what}`, what === 'canary' ? { image: NEW } : undefined, {
+        'if-match': `"${String(revision)}"`,
+      });
+    const { revision } = await read('guarded');
+    const outdated = { code: 'revision_mismatch', field: 'If-Match', expected: `"${revision}"` };
+    expect((await order('canary', revision - 1)).body).toMatchObject(outdated);
+    expect((await order('canary', revision)).status).toBe(201);
+    expect((await order('canary/promote', revision - 1)).body).toMatchObject(outdated);
+    expect((await order('canary/promote', 'none')).body).toMatchObject({ code: 'header_invalid' });
+    expect((await order('canary/promote', revision)).status).toBe(200);
+  });
+
   it('is not ended by another number of instances, and is promoted with that number', async () => {
     await deployed('more');
     await started('more', { spec: { environment: { MODE: 'fast' }, replicas: 7, update: { maxSurge: 3 } } });

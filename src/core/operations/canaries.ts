@@ -4,8 +4,6 @@ import { nothing } from '../contract/order-bodies.ts';
 import { DEPLOYMENT_CODES } from './workload-codes.ts';
 import { operation } from './operation.ts';
 
-const CHANGED = DEPLOYMENT_CODES.update.filter((code) => code !== 'revision_mismatch');
-
 export const CANARIES = {
   read: operation({
     method: 'GET',
@@ -25,7 +23,12 @@ export const CANARIES = {
     permission: 'deploy',
     tenant: 'credential',
     body: { shape: canaryBody },
-    codes: [...CHANGED, 'canary_invalid', 'canary_already_exists', 'idempotency_key_conflict'],
+    codes: [
+      ...DEPLOYMENT_CODES.update,
+      'canary_invalid',
+      'canary_already_exists',
+      'idempotency_key_conflict',
+    ],
     success: {
       status: 201,
       description: 'Started; what the server changed is announced.',
@@ -40,7 +43,7 @@ export const CANARIES = {
     permission: 'deploy',
     tenant: 'credential',
     body: { shape: nothing, optional: true },
-    codes: [...CHANGED, 'canary_not_found', 'idempotency_key_conflict'],
+    codes: [...DEPLOYMENT_CODES.update, 'canary_not_found', 'idempotency_key_conflict'],
     success: {
       status: 200,
       description: 'Stored as a new version.',

@@ -10,7 +10,7 @@ import { abortCanary, promoteCanary } from '../../writes/deployments/end-canary.
 import { startCanary } from '../../writes/deployments/start-canary.ts';
 import { idOf } from '../../store/record-ids.ts';
 import { type ReplyTo, type RequestFor, type Route, serve } from '../route.ts';
-import { writeReply } from '../write-reply.ts';
+import { guardedReply, writeReply } from '../write-reply.ts';
 
 const asCanary = exactly<AnswerOf<typeof CANARIES.read>>();
 
@@ -32,11 +32,15 @@ function read({ store, params }: RequestFor<typeof CANARIES.read>): ReplyTo<type
 export function canaryRoutes(admission: Admission): Route[] {
   return [
     serve(CANARIES.read, read),
-    serve(CANARIES.start, async ({ caller, params, body }) =>
-      writeReply(await startCanary(admission, caller, params.name, body)),
+    serve(CANARIES.start, (request) =>
+      guardedReply(request, (ifMatch) =>
+        startCanary(admission, request.caller, request.params.name, request.body, ifMatch),
+      ),
     ),
-    serve(CANARIES.promote, async ({ caller, params }) =>
-      writeReply(await promoteCanary(admission, caller, params.name)),
+    serve(CANARIES.promote, (request) =>
+      guardedReply(request, (ifMatch) =>
+        promoteCanary(admission, request.caller, request.params.name, ifMatch),
+      ),
     ),
     serve(CANARIES.abort, async ({ caller, params }) =>
       writeReply(await abortCanary(admission, caller, params.name)),

@@ -11,6 +11,7 @@ import { canaryNotFound } from '../../reads/canary.ts';
 import { canaryView } from '../../reads/canary.ts';
 import { findDeployment } from '../../reads/deployment.ts';
 import { deploymentNotFound } from './deployment-write.ts';
+import { type IfMatch, revisionRejection } from '../if-match.ts';
 import { readmitSpec } from '../backups/readmit-spec.ts';
 
 function unproven(tenant: TenantStore, name: string, canary: Stored<CanaryRecord>): readonly Warning[] {
@@ -28,11 +29,14 @@ export async function promoteCanary(
   admission: Admission,
   caller: Caller,
   nameOrId: string,
+  ifMatch: IfMatch | undefined,
 ): Promise<Outcome<typeof CANARIES.promote>> {
   const { tenant } = caller;
   return commitAttempts(admission, caller, async () => {
     const { stored, field } = findDeployment(tenant, nameOrId);
     if (stored === undefined) return deploymentNotFound(field, nameOrId);
+    const outdated = revisionRejection(ifMatch, stored.modRevision);
+    if (outdated) return outdated;
     const { spec, specHash } = stored.record;
     const { name } = spec;
     const canary = tenant.get('canaries', idOf('canaries', name));

@@ -28,6 +28,7 @@ import {
   commitAttempts,
   type Outcome,
 } from '../admission.ts';
+import { type IfMatch, revisionRejection } from '../if-match.ts';
 import { canaryView } from '../../reads/canary.ts';
 import { type AdmittedDraft, admitDraft, readDeployment } from './deployment-draft.ts';
 import { findDeployment, storedDeploymentView } from '../../reads/deployment.ts';
@@ -221,13 +222,13 @@ export async function startCanary(
   caller: Caller,
   nameOrId: string,
   draft: CanaryDraft,
+  ifMatch: IfMatch | undefined,
 ): Promise<Outcome<typeof CANARIES.start>> {
   const malformed = canaryDraftRejection(draft, admission.limits.maxReplicasPerDeployment);
   if (malformed) return malformed;
   return commitAttempts(admission, caller, async () => {
     const { stored, field } = findDeployment(caller.tenant, nameOrId);
-    return stored === undefined
-      ? deploymentNotFound(field, nameOrId)
-      : attempt(admission, caller, stored, draft);
+    if (stored === undefined) return deploymentNotFound(field, nameOrId);
+    return revisionRejection(ifMatch, stored.modRevision) ?? attempt(admission, caller, stored, draft);
   });
 }
