@@ -77,6 +77,8 @@ describe('a backup in another control plane', () => {
       imported: { id: origin['id'], createdAt: origin['createdAt'] },
       content: origin['content'],
       alterations: [],
+      warnings: [],
+      removed: [],
     });
     expect(made.body['id']).not.toBe(origin['id']);
     expect((await bring(tokens.deployer, text, headers)).body).toEqual(made.body);

@@ -61,8 +61,9 @@ describe('a backup', () => {
       content: { spec: await spec('whole'), scalingPolicy: null, canary: null, revisions: archive.list },
       alterations: [],
       warnings: [],
+      removed: [],
     });
-    const { alterations: _none, warnings: _neither, ...record } = made.body;
+    const { alterations: _none, warnings: _neither, removed: _nothing, ...record } = made.body;
     const read = await home.api.get(`/api/v1/backups/${String(record['id'])}`, viewer());
     expect(read.body).toEqual(record);
     expect(read.headers.etag).toBe(made.headers.etag);

@@ -1,4 +1,5 @@
 import { describe, expect, expectTypeOf, it } from 'vitest';
+import { announced } from '../contract/answers/field-shapes.ts';
 import { OPERATIONS } from './index.ts';
 import type {
   AnswerOf,
@@ -19,6 +20,25 @@ describe('the table', () => {
   it('has every operation once', () => {
     const names = all.map(({ method, path }) => `${method} ${path}`);
     expect(new Set(names).size).toBe(names.length);
+  });
+
+  it('says what was altered, warned of and removed on every write', () => {
+    const silent = all.filter(({ method, success: { answer } }) => {
+      const fields = answer?.type === 'object' ? answer.fields : {};
+      return method !== 'GET' && Object.entries(announced).some(([name, field]) => fields[name] !== field);
+    });
+    // They run something, order it or log in: no record is their answer.
+    expect(silent.map(({ method, path }) => `${method} ${path}`)).toEqual([
+      'POST /api/v1/deployments/{name}/exec',
+      'POST /api/v1/nodes/{name}/clean',
+      'POST /api/v1/nodes/{name}/rotate-key',
+      'POST /api/v1/ingress/{host}/revoke',
+      'POST /api/v1/tenants/{tenant}/volumes/{id}/snapshots',
+      'POST /api/v1/apply',
+      'POST /api/v1/webhooks/{name}/redeliver',
+      'POST /api/v1/session',
+      'DELETE /api/v1/session',
+    ]);
   });
 
   it('answers with JSON, or says what else it is', () => {

@@ -1,7 +1,6 @@
 import { shape } from '../../schema/shape.ts';
 import { fieldChange } from './placement.ts';
 import {
-  alterations,
   announced,
   freeMap,
   imageDigest,
@@ -12,7 +11,6 @@ import {
   revision,
   text,
   time,
-  warnings,
 } from './field-shapes.ts';
 import { deploymentSpec } from './workload.ts';
 
@@ -109,7 +107,7 @@ export const backup = shape({
 export const backupWritten = shape({
   type: 'object',
   named: 'BackupWritten',
-  fields: { ...backupHeading, revision, content: backupContent, alterations, warnings },
+  fields: { ...backupHeading, revision, content: backupContent, ...announced },
 });
 
 const summaryFields = { ...backupHeading, image: text, revisions: integer, sizeBytes: integer } as const;

@@ -109,7 +109,7 @@ export async function createBackup(
       .expect('deployments', id, stored)
       .expect('scaling-policies', id, policy)
       .expect('canaries', id, running);
-    const body = { ...record, alterations: [], warnings: cutWarning(revisions.length, found) };
+    const body = { ...record, alterations: [], warnings: cutWarning(revisions.length, found), removed: [] };
     return { answer: accepted(201, body), transaction };
   });
 }

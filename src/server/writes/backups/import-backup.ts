@@ -207,6 +207,6 @@ export async function importBackup(
       content: { ...content, revisions },
     };
     const transaction = backupTransaction(admission, caller, record, 'imported');
-    return { answer: accepted(201, { ...record, alterations, warnings: [] }), transaction };
+    return { answer: accepted(201, { ...record, alterations, warnings: [], removed: [] }), transaction };
   });
 }
