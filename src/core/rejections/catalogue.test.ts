@@ -164,8 +164,16 @@ describe('the catalogue', () => {
   });
 });
 
+it('sends who looks for a secret to the list that has those nothing refers to', () => {
+  expect(CATALOGUE.secret_not_found.accepted).toContain('listed by GET /api/v1/secrets;');
+});
+
 describe.each(codes)('%s', (code) => {
   const entry = CATALOGUE[code];
+
+  it('writes the ids of tokens as they are', () => {
+    expect(`${entry.failing}${entry.corrected}`).not.toContain('tok_');
+  });
 
   it('has complete texts', () => {
     expect(code).toMatch(/^[a-z]+(_[a-z0-9]+)*$/);

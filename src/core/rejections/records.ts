@@ -44,9 +44,9 @@ export const recordCodes = entries({
     field: 'name',
     title: 'There is no secret at this path, or the deployment does not declare it.',
     cause:
-      'No document was written at the path and no deployment of the tenant references it, or a rotation names an entry that `secrets` does not list. `GET /api/v1/secrets/resources` shows every referenced path and whether its document exists.',
+      'No document was written at the path and no deployment of the tenant references it, or a rotation names an entry that `secrets` does not list. `GET /api/v1/secrets` shows every document, and every path that is referenced without one.',
     accepted:
-      'a path listed by GET /api/v1/secrets/resources; write the document with PUT /api/v1/secrets/{namespace}/{name}',
+      'a path listed by GET /api/v1/secrets; write the document with PUT /api/v1/secrets/{namespace}/{name}',
     failing: 'GET /api/v1/secrets/resources/databse',
     corrected: 'GET /api/v1/secrets/resources/database',
     origin: 'extension',
@@ -260,8 +260,8 @@ export const recordCodes = entries({
     cause:
       'The token was revoked already, has never existed, or belongs to another tenant; the cases are answered alike. The id is the public part of a token; the secret part is never needed to revoke it.',
     accepted: 'an id listed by GET /api/v1/tokens',
-    failing: 'DELETE /api/v1/tokens/tok_mistyped',
-    corrected: 'DELETE /api/v1/tokens/tok_01jdexample',
+    failing: 'DELETE /api/v1/tokens/tokmistyped',
+    corrected: 'DELETE /api/v1/tokens/tok01jdexample',
     origin: 'extension',
   },
   webhook_invalid: {
