@@ -338,6 +338,7 @@ describe('a backup in another control plane', () => {
     const answer = await bring(tokens.deployer, edited(document, edit));
     expect(refused(answer)).toEqual([422, code, field]);
     expect(answer.text).not.toContain(MATERIAL);
+    expect(answer.body['received']).not.toBe('(redacted)');
   });
 
   it('that was changed after the export, or is none, is refused', async () => {

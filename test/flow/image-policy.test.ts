@@ -93,6 +93,16 @@ describe('an image that a policy covers', () => {
     expect(refusal(await deploy(other.image))).toEqual([422, 'image_unsigned', 'image']);
   });
 
+  it('has no key back that it refuses', async () => {
+    const sent = { signatures: [{ images: '*', keys: ['no key'] }] };
+    const answer = await plane.api.put(PATH, sent, { token: shop.tokens['tenant-admin'] });
+    expect(answer.body).toMatchObject({
+      code: 'image_policy_invalid',
+      field: 'signatures[0].keys[0]',
+      received: '(redacted, string, 6 bytes)',
+    });
+  });
+
   it('is refused while the registry is away, and accepted with a warning where no policy covers it', async () => {
     await demand([{ images: '127.0.0.1:1/acme/*', keys: [key.pem] }]);
     expect(refusal(await deploy('127.0.0.1:1/acme/web:1'))).toEqual([

@@ -107,7 +107,10 @@ describe('join tokens', () => {
       `printf %s ${body.token} | berth agent --server ${plane.url} --join-file - --name bound-1`,
     );
     const other = await plane.as(body.token)('POST', '/api/v1/nodes', facts('bound-2', agentKey()));
-    expect(other.body.code).toBe('join_token_invalid');
+    expect(other.body).toMatchObject({
+      code: 'join_token_invalid',
+      received: `(redacted, string, ${`Bearer ${body.token}`.length} bytes)`,
+    });
     const foreign = await plane.as(body.token)('POST', '/api/v1/nodes', facts('bound-1', agentKey()), {
       'x-tenant-id': bank.id,
     });

@@ -28,6 +28,7 @@ attack('viewer', 'signing in again and again, a line of the audit each time', as
     'rate_limited',
     true,
   ]);
+  expect(refused.body['received']).toMatch(/^\(redacted, string, \d+ bytes\)$/);
   expect((await signIn(shop.tokens.deployer)).status).toBe(201);
 });
 

@@ -81,13 +81,17 @@ describe('a credential', () => {
   it.each([undefined, '', 'Bearer', 'Bearer ', 'Basic abc', 'Bearer a b', 'Bearer\tx'])(
     '%j is none',
     (header) => {
-      expect(authenticate(access, header)).toMatchObject({ code: 'unauthenticated', field: 'Authorization' });
+      expect(authenticate(access, header)).toMatchObject({
+        code: 'unauthenticated',
+        field: 'Authorization',
+        received: header === undefined ? '(absent)' : `(redacted, string, ${header.length} bytes)`,
+      });
     },
   );
 
   it('that is unknown, mistyped, foreign, revoked or expired gets one answer, and no part of it back', async () => {
     const good = await issue('tok1');
-    const answers = [
+    const tokens = [
       mintToken('pat', 'tok9').token,
       mintToken('pat', 'tok1').token,
       `${good.slice(0, -1)}${good.endsWith('0') ? '1' : '0'}`,
@@ -95,10 +99,11 @@ describe('a credential', () => {
       'constructor',
       await issue('tok2', { revokedAt: '2025-12-31T00:00:00Z' }),
       await issue('tok3', { expiresAt: '2026-01-01T00:00:00Z' }),
-    ].map(bearer);
-    for (const answer of answers) {
-      expect(answer).toEqual(answers[0]);
-      expect(answer).toMatchObject({ code: 'unauthenticated', received: '(redacted)' });
+    ];
+    const first = bearer(mintToken('pat', 'tok8').token);
+    for (const token of tokens) {
+      const received = `(redacted, string, ${`Bearer ${token}`.length} bytes)`;
+      expect(bearer(token)).toEqual({ ...first, code: 'unauthenticated', received });
     }
   });
 
@@ -187,6 +192,9 @@ describe('the tenant acted for', () => {
   it('that was deleted is no tenant any more', async () => {
     const gone = '00000000-0000-4000-8000-00000000000e' as TenantId;
     expect(actFor('viewer', undefined, gone)).toBe('unauthenticated');
+    expect(tenantActedFor(access.store, principal('viewer', gone), undefined)).toMatchObject({
+      received: principal('viewer').tokenId,
+    });
     expect(actFor('viewer', SHOP, gone)).toBe('tenant_forbidden');
   });
 

@@ -1,4 +1,4 @@
-import { received } from '../../core/rejections/redaction.ts';
+import { received, redacted } from '../../core/rejections/redaction.ts';
 import { reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
 import type { Tenant, TokenRecord } from '../../core/model/tenant.ts';
@@ -47,15 +47,15 @@ export class ProvenTokens {
   }
 }
 
-function unauthenticated(why: string): Rejection {
-  return reject('unauthenticated', { field: 'Authorization', received: '(redacted)', why });
+function unauthenticated(header: string | undefined, why: string): Rejection {
+  return reject('unauthenticated', { field: 'Authorization', received: redacted(header), why });
 }
 
 /** Unknown, used, expired or for another name: one answer, so that nothing can be learned by trying. */
-export function joinTokenInvalid(): Rejection {
+export function joinTokenInvalid(header: string | undefined): Rejection {
   return reject('join_token_invalid', {
     field: 'Authorization',
-    received: '(redacted)',
+    received: redacted(header),
     why: 'The join token is not known, was used, has expired or is for another node.',
   });
 }
@@ -88,9 +88,13 @@ function isSecretOf(tokenKey: Buffer, secret: string, { hash, nextHash }: TokenR
 }
 
 /** A caller that has the secret may know that it was valid once. */
-function endedNode({ kind, expiresAt, revokedAt, nodeName }: TokenRecord): Rejection | undefined {
+function endedNode(
+  { kind, expiresAt, revokedAt, nodeName }: TokenRecord,
+  header: string,
+): Rejection | undefined {
   if (kind !== 'node' || revokedAt !== undefined || nodeName === undefined) return undefined;
   return unauthenticated(
+    header,
     `The credential of node ${nodeName} ended at ${expiresAt}, while the node was away. Make a join token for it (berth node token --name ${nodeName}) and start its agent with that line once, with the same data folder: key, containers and volumes stay.`,
   );
 }
@@ -102,19 +106,19 @@ export function authenticate(
   { store, tokenKey, clock, proven }: AccessDependencies,
   header: string | undefined,
 ): Principal | Rejection {
-  if (header === undefined) return unauthenticated('The request has no Authorization header.');
+  if (header === undefined) return unauthenticated(header, 'The request has no Authorization header.');
   const proof = proven.find(header);
   const known = proof && store.getGlobal('tokens', proof.principal.tokenId);
   if (proof && known === proof.stored && usable(known.record, clock)) return proof.principal;
   const text = /^Bearer +(\S+)$/i.exec(header)?.[1];
-  if (text === undefined) return unauthenticated('The Authorization header is not "Bearer <token>".');
+  if (text === undefined) return unauthenticated(header, 'The Authorization header is not "Bearer <token>".');
   const unknown = (): Rejection =>
-    parseToken(text)?.kind === 'join' ? joinTokenInvalid() : unauthenticated(UNKNOWN);
+    parseToken(text)?.kind === 'join' ? joinTokenInvalid(header) : unauthenticated(header, UNKNOWN);
   const candidate = candidateOf(store, text);
   if (candidate === undefined) return unknown();
   const { record } = candidate.stored;
   if (!isSecretOf(tokenKey, candidate.secret, record)) return unknown();
-  if (!usable(record, clock)) return endedNode(record) ?? unknown();
+  if (!usable(record, clock)) return endedNode(record, header) ?? unknown();
   const principal = principalOf(record);
   proven.add(header, principal, candidate.stored);
   return principal;
@@ -147,6 +151,11 @@ export function tenantNotFound(store: Store, field: string, value: string): Reje
   });
 }
 
+function tenantGone({ tokenId }: Principal): Rejection {
+  const why = 'The tenant of this token no longer exists.';
+  return reject('unauthenticated', { field: 'Authorization', received: tokenId, why });
+}
+
 /** `X-Tenant-ID` and path tenants are assertions, compared with the credential; only platform administrators choose. */
 export function tenantActedFor(
   store: Store,
@@ -154,7 +163,7 @@ export function tenantActedFor(
   assertion: { readonly field: string; readonly value: string } | undefined,
 ): Tenant | Rejection {
   const own = store.getGlobal('tenants', principal.tenantId)?.record;
-  if (assertion === undefined) return own ?? unauthenticated('The tenant of this token no longer exists.');
+  if (assertion === undefined) return own ?? tenantGone(principal);
   const named = findTenant(store, assertion.value);
   if (principal.role === 'platform-admin') {
     return named ?? tenantNotFound(store, assertion.field, assertion.value);

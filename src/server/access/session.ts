@@ -1,4 +1,5 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { redacted } from '../../core/rejections/redaction.ts';
 import { reject } from '../../core/rejections/reject.ts';
 import type { Rejection } from '../../core/rejections/rejection.ts';
 import type { SessionRecord } from '../../core/model/session.ts';
@@ -114,7 +115,7 @@ export function touchSession(
 export function sessionEndedRejection(): Rejection {
   return reject('unauthenticated', {
     field: 'Authorization',
-    received: '(redacted)',
+    received: '(absent)',
     why: 'The session has ended: sign in again.',
   });
 }
@@ -133,7 +134,7 @@ export function csrfRejection(
   if (!foreign && actual.length === expected.length && timingSafeEqual(actual, expected)) return undefined;
   return reject('csrf_token_invalid', {
     field: 'X-CSRF-Token',
-    received: sent === undefined ? '(absent)' : '(redacted)',
+    received: redacted(sent),
     why: foreign
       ? 'The request comes from a page of another site.'
       : 'A write with the cookie of a session carries the token that GET /api/v1/session answers.',

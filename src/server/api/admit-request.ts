@@ -3,7 +3,7 @@ import { type ApiReply, type ApiRequest, paramsOf, queryOf } from './request-par
 import { nearest } from '../../core/schema/nearest.ts';
 import { allows, type Permission, rolesThatMay } from '../../core/model/permission.ts';
 import type { Tenant } from '../../core/model/tenant.ts';
-import { received } from '../../core/rejections/redaction.ts';
+import { received, redacted } from '../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../core/rejections/reject.ts';
 import { type Rejection, rejectionBody } from '../../core/rejections/rejection.ts';
 import { authenticate, tenantActedFor } from '../access/authenticate.ts';
@@ -178,6 +178,7 @@ const starting = (): Rejection =>
 export function rateRejection(
   limiter: RateLimiter,
   key: string,
+  { authorization }: { readonly authorization?: string | undefined },
   who: 'token' | 'address' = 'token',
 ): Rejection | undefined {
   const wait = limiter.retryAfterSeconds(key);
@@ -186,7 +187,7 @@ export function rateRejection(
   return {
     ...reject('rate_limited', {
       field: 'Authorization',
-      received: who === 'token' ? '(redacted)' : '(absent)',
+      received: redacted(authorization),
       expected: `at most ${perSecond} requests per second, ${burst} in a burst`,
       why: `This ${who} sends too fast; wait ${wait} s.`,
     }),
@@ -216,7 +217,7 @@ export function admitRequest(
   const principal = principalOfRequest(context, request);
   if (isRejection(principal)) return principal;
   const isAgain = counted.isCounted === true;
-  const tooFast = isAgain ? undefined : rateRejection(limiter, principal.tokenId);
+  const tooFast = isAgain ? undefined : rateRejection(limiter, principal.tokenId, request.headers);
   if (tooFast) return tooFast;
   counted.isCounted = true;
   // Before the tenant and its header: a caller without the permission does not learn how to ask.

@@ -37,7 +37,7 @@ export function metricsRefusal(
   const principal = authenticate(access, headers.authorization);
   if (isRejection(principal)) return principal;
   const { role, kind, tenantId, tokenId } = principal;
-  const tooFast = rateRejection(limiter, tokenId);
+  const tooFast = rateRejection(limiter, tokenId, headers);
   if (tooFast) return tooFast;
   const isReader = allows(role, 'metrics.read') || allows(role, 'read');
   if (isReader && kind !== 'join' && tenantId === platformTenantId(access.store)) return undefined;
@@ -52,9 +52,10 @@ export function metricsRefusal(
 /** Where anybody may read them: each address as fast as a token may ask for anything else. */
 export function openMetricsRefusal(
   limiter: RateLimiter,
-  { raw }: Pick<FastifyRequest, 'raw'>,
+  { raw, headers }: Pick<FastifyRequest, 'raw' | 'headers'>,
 ): Rejection | undefined {
-  return rateRejection(limiter, `address ${addressGroup(raw.socket.remoteAddress ?? '')}`, 'address');
+  const address = addressGroup(raw.socket.remoteAddress ?? '');
+  return rateRejection(limiter, `address ${address}`, headers, 'address');
 }
 
 /** Paths beside the interface: health, metrics, the OpenAPI document and the documentation. None names a tenant. */

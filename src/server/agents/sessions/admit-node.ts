@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { TenantId } from '../../../core/model/ids.ts';
 import type { NodeRecord } from '../../../core/model/node.ts';
+import { redacted } from '../../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../../core/rejections/reject.ts';
 import type { Rejection } from '../../../core/rejections/rejection.ts';
 import { type AccessDependencies, authenticate } from '../../access/authenticate.ts';
@@ -52,7 +53,7 @@ export function admitNode(
   if (node === undefined || node.tokenId !== principal.tokenId) {
     return reject('unauthenticated', {
       field: 'Authorization',
-      received: '(redacted)',
+      received: redacted(request.headers.authorization),
       why: 'The node of this token no longer exists.',
     });
   }
@@ -75,7 +76,7 @@ export function admitProvenNode(
   if (typeof proof === 'string' && signatureFits(publicKey, text, proof)) return admitted;
   return reject('unauthenticated', {
     field: PROOF_HEADER,
-    received: proof === undefined ? '(absent)' : '(redacted)',
+    received: redacted(proof),
     expected: "a signature by the node's key over this path and the epoch of its newest session",
     why: `The request does not prove the key of ${name}.`,
   });

@@ -66,7 +66,9 @@ function modeRoute(nodes: NodeAdmission, mode: Exclude<NodeMode, 'drain'>): Rout
 
 function writeRoutes(nodes: NodeAdmission): Route[] {
   return [
-    serve(NODES.enrol, async ({ caller, body }) => plainReply(await enrolNode(nodes, caller, body))),
+    serve(NODES.enrol, async ({ caller, body, headers }) =>
+      plainReply(await enrolNode(nodes, caller, body, headers.authorization)),
+    ),
     serve(NODES.remove, (request) => {
       const force = booleanParameter(request.query, 'force');
       if (isRejection(force)) return force;

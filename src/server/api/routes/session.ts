@@ -3,6 +3,7 @@ import { type Answer, exactly } from '../../../core/schema/shape.ts';
 import type { session, sessionEnded } from '../../../core/contract/answers/access.ts';
 import { optional } from '../../../core/model/values.ts';
 import { PERMISSIONS } from '../../../core/model/permission.ts';
+import { redacted } from '../../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../../core/rejections/reject.ts';
 import type { Rejection } from '../../../core/rejections/rejection.ts';
 import {
@@ -44,11 +45,11 @@ function tokenRequired(): Rejection {
 }
 
 /** Each is a record and a line of the audit: a loop would fill the disk. */
-function tooManySignIns(perMinute: number, wait: number): Rejection {
+function tooManySignIns(authorization: string, perMinute: number, wait: number): Rejection {
   return {
     ...reject('rate_limited', {
       field: 'Authorization',
-      received: '(redacted)',
+      received: redacted(authorization),
       expected: `at most ${perMinute} sign-ins per minute and token`,
       why: `This token signs in too often; wait ${wait} s.`,
     }),
@@ -87,9 +88,10 @@ export function sessionRoutes(
   };
   return [
     serve(SESSION.open, async (request) => {
-      if (request.headers.authorization === undefined) return tokenRequired();
+      const { authorization } = request.headers;
+      if (authorization === undefined) return tokenRequired();
       const wait = signIns().retryAfterSeconds(request.principal.tokenId);
-      if (wait !== undefined) return tooManySignIns(settings.signInsPerMinute, wait);
+      if (wait !== undefined) return tooManySignIns(authorization, settings.signInsPerMinute, wait);
       const { id, outcome, record } = await openSession(
         admission,
         { tokenKey, lifetimeMs: settings.lifetimeMs, ...optional('cell', settings.cell) },

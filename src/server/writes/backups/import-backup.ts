@@ -13,6 +13,7 @@ import { BACKUP_CONTENT_BYTES, type BackupContent, type BackupRecord } from '../
 import { canonicalJson } from '../../../core/model/canonical.ts';
 import type { DeploymentSpec } from '../../../core/model/deployment.ts';
 import { isRecord } from '../../../core/model/values.ts';
+import { redacted } from '../../../core/rejections/redaction.ts';
 import { isRejection } from '../../../core/rejections/reject.ts';
 import type { Rejection } from '../../../core/rejections/rejection.ts';
 import { canaryDraftRejection, canarySpecRejection } from '../../../core/rules/canary.ts';
@@ -53,7 +54,7 @@ function inexactSpec(spec: unknown, at: string): Rejection | undefined {
   if (isRecord(sent.ingress)) {
     return invalidBackup(
       `${at}.ingress`,
-      '(redacted)',
+      redacted(sent.ingress),
       'A spec is stored with a list of ways in.',
       'a list of entries',
     );
@@ -62,7 +63,7 @@ function inexactSpec(spec: unknown, at: string): Rejection | undefined {
   if (difference === undefined && !Object.values(sent).includes(null)) return undefined;
   return invalidBackup(
     difference === undefined ? at : `${at}.${difference.field}`,
-    '(redacted)',
+    redacted(difference === undefined ? spec : (difference.from ?? undefined)),
     'A backup holds specs as they are stored: without material of secrets, keys of the server and nulls.',
   );
 }
@@ -138,7 +139,7 @@ function policyRejection(
     refused && {
       ...refused,
       field: `backup.content.scalingPolicy.${refused.field}`,
-      received: '(redacted)',
+      received: redacted(Object.entries(scalingPolicy).find(([field]) => field === refused.field)?.[1]),
     }
   );
 }

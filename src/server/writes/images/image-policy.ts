@@ -9,7 +9,7 @@ import {
   MAX_KEYS,
   type SignatureDemand,
 } from '../../../core/model/image-policy.ts';
-import { received } from '../../../core/rejections/redaction.ts';
+import { received, redacted } from '../../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../../core/rejections/reject.ts';
 import type { Rejection } from '../../../core/rejections/rejection.ts';
 import type { TENANTS } from '../../../core/operations/tenants.ts';
@@ -70,7 +70,7 @@ function demandOf(
   for (const [number, pem] of keys.entries())
     if (publicKeyOf(pem) === undefined) {
       const why = `A public key in PEM is wanted: ECDSA on P-256, P-384 or P-521, Ed25519, or RSA of at least ${MIN_RSA_BITS} bits.`;
-      return invalid(`${at}.keys[${number}]`, '(redacted)', why, `${PUBLIC} …`);
+      return invalid(`${at}.keys[${number}]`, redacted(pem), why, `${PUBLIC} …`);
     }
   return { images, keys: keys.map((pem) => `${pem.trim()}\n`) };
 }

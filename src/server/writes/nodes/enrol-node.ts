@@ -179,6 +179,7 @@ function attemptEnrolment(
   caller: Caller,
   described: Described,
   alterations: readonly Alteration[],
+  authorization: string | undefined,
 ): Attempt<typeof NODES.enrol> {
   const { admission } = nodes;
   const { tenant, principal } = caller;
@@ -186,7 +187,8 @@ function attemptEnrolment(
     principal?.kind === 'join' ? admission.store.getGlobal('tokens', principal.tokenId) : undefined;
   if (principal?.kind === 'join') {
     const bound = join?.record.nodeName;
-    if (join === undefined || (bound !== undefined && bound !== described.name)) return joinTokenInvalid();
+    if (join === undefined || (bound !== undefined && bound !== described.name))
+      return joinTokenInvalid(authorization);
   }
   const id = idOf('nodes', described.name);
   const existing = tenant.get('nodes', id);
@@ -238,6 +240,7 @@ export async function enrolNode(
   nodes: NodeAdmission,
   caller: Caller,
   body: NodeDraft,
+  authorization: string | undefined,
 ): Promise<Outcome<typeof NODES.enrol>> {
   const { admission } = nodes;
   const described = describe(admission, body);
@@ -246,6 +249,6 @@ export async function enrolNode(
   // The answer shows the node's token once, so it is not kept for an Idempotency-Key to replay.
   const { idempotency: _unused, ...withoutReplay } = caller;
   return commitAttempts(admission, withoutReplay, () =>
-    attemptEnrolment(nodes, caller, described, alterations),
+    attemptEnrolment(nodes, caller, described, alterations, authorization),
   );
 }
