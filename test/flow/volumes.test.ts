@@ -206,6 +206,11 @@ describe('volumes', () => {
     expect(full.body[0]).toMatchObject({ priority: 'critical', applicable: true, volume_id: id });
     const applied = await tenant.call('POST', `/api/v1/dvm/recommendations/${full.body[0].id}/apply`);
     expect([applied.status, applied.body.wantedSizeBytes]).toEqual([200, 256 * MIB]);
+    const filled = { from: '(absent)', why: 'as recommended' };
+    expect(applied.body.alterations).toEqual([
+      { ...filled, field: 'parameters.action', to: 'resize' },
+      { ...filled, field: 'parameters.target_size_bytes', to: String(256 * MIB) },
+    ]);
     const resized = await one.assignment(({ volumes }) => volumes?.[0]?.sizeBytes === 256 * MIB);
     expect(resized.volumes?.[0]?.role).toBe('primary');
     const again = await tenant.call('POST', `/api/v1/dvm/recommendations/${full.body[0].id}/apply`);
@@ -265,7 +270,10 @@ describe('volumes', () => {
     await listed((found) => 'applicable' in found);
     expect(await apply(least)).toMatchObject({ status: 422, code: 'dvm_recommendation_apply_invalid_spec' });
     saying({ shrinkable: true });
-    expect(await apply({ target_size_bytes: 2 * GIB })).toMatchObject({ status: 200 });
+    expect(await apply({ target_size_bytes: 2 * GIB })).toMatchObject({
+      status: 200,
+      body: { alterations: [{ field: 'parameters.action' }] },
+    });
     await one.assignment(({ volumes }) => volumes?.[0]?.sizeBytes === 2 * GIB);
 
     // The record says what there is, and why it is not what was asked for.

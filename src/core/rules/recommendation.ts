@@ -1,4 +1,5 @@
 import { nearest } from '../schema/nearest.ts';
+import type { Alteration } from '../model/announcement.ts';
 import {
   type Recommendation,
   RECOMMENDATION_ACTIONS,
@@ -39,6 +40,8 @@ export function filterRejection(query: {
 export interface AppliedChange {
   readonly action: RecommendationAction;
   readonly target: number;
+  /** What was recommended and not sent. */
+  readonly alterations: readonly Alteration[];
 }
 
 const TARGETS = { set_replicas: 'target_replicas', resize: 'target_size_bytes' } as const;
@@ -53,7 +56,7 @@ function bad(name: string, value: unknown, expected: string, why: string): Rejec
   });
 }
 
-/** Absent parameters are the recommended ones. */
+/** Absent parameters are the recommended ones, which is announced. */
 export function appliedChange(
   { parameters: recommended }: Recommendation,
   sent: unknown,
@@ -91,7 +94,14 @@ export function appliedChange(
         ? `${wanted} is no whole number, or outside the range.`
         : `${wanted} is a plain number, without a unit.`,
     );
-  return { action: known, target };
+  const absent = ['action', wanted].filter((name) => sent === undefined || !Object.hasOwn(sent, name));
+  const alterations = absent.map((name) => ({
+    field: `parameters.${name}`,
+    from: '(absent)',
+    to: received(parameters[name]),
+    why: 'as recommended',
+  }));
+  return { action: known, target, alterations };
 }
 
 /** What the agent of the primary measured for this request. */

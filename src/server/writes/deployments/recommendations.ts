@@ -139,7 +139,8 @@ function change(
     ({ nodeId }) => !record.replicas.some((copy) => copy.nodeId === nodeId),
   );
   const removed = dropped.map(({ nodeId }) => `replicas[${nodeId}]`);
-  return { answer: accepted(200, { ...view, alterations: [], warnings: [], removed }), transaction };
+  const { alterations } = applied;
+  return { answer: accepted(200, { ...view, alterations, warnings: [], removed }), transaction };
 }
 
 /** Of the primary that the record names: what another node says is not what the volume holds. */
