@@ -385,8 +385,8 @@ describe('streams', () => {
     agent.send({ type: 'data', streamId, value: [{ id: 'c2', name: 'db', Env: ['A=1'] }] });
     agent.send({ type: 'end', streamId });
     expect((await answer).body).toEqual([
-      { id: 'c1', name: 'web' },
       { id: 'c2', name: 'db' },
+      { id: 'c1', name: 'web' },
     ]);
     await flow.enrolled('list-2', shop);
     const away = await shop.call('GET', '/api/v1/nodes/list-2/containers');

@@ -216,7 +216,7 @@ const consumers: Subcommand = {
     const label = name.split('/').at(-1) ?? name;
     const found = await session
       .client(options)
-      .record('GET /api/v1/secrets/resources/{name}/consumers', named(label));
+      .list('GET /api/v1/secrets/resources/{name}/consumers', named(label));
     await printFound(session, { ...CONSUMERS, nothing: `nothing references ${label}` }, found, format);
     return EXIT.ok;
   },

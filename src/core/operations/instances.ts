@@ -143,12 +143,13 @@ export const INSTANCES = {
         description: 'With what each of them printed last.',
         schema: { type: 'boolean', default: false },
       },
+      ...LIST_QUERY,
     },
     codes: ['deployment_not_found'],
     success: {
       status: 200,
       description:
-        'Newest first: at most 10 of a deployment, 2 of an instance and 128 of a tenant, each for at most 7 days.',
+        'Newest first: at most 10 of a deployment, 2 of an instance and 128 of a tenant, each for at most 7 days. The next page is in the Link header.',
       answer: listOf(failure),
     },
   }),

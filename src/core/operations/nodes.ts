@@ -60,10 +60,11 @@ export const NODES = {
     tag: 'Nodes',
     permission: 'read',
     tenant: 'credential',
+    query: LIST_QUERY,
     codes: ['node_not_found', 'agent_unreachable'],
     success: {
       status: 200,
-      description: 'Containers, without their environment.',
+      description: 'Containers by name, without their environment; the next page is in the Link header.',
       answer: listOf(container),
     },
   }),

@@ -1,6 +1,7 @@
 import { describe, expect, expectTypeOf, it } from 'vitest';
 import { announced } from '../contract/answers/field-shapes.ts';
 import { OPERATIONS } from './index.ts';
+import { LIST_QUERY } from './queries.ts';
 import type {
   AnswerOf,
   BodyOf,
@@ -39,6 +40,14 @@ describe('the table', () => {
       'POST /api/v1/session',
       'DELETE /api/v1/session',
     ]);
+  });
+
+  it('pages every list', () => {
+    const whole = all.filter(
+      ({ success: { answer }, query = {} }) =>
+        answer?.type === 'list' && !Object.keys(LIST_QUERY).every((name) => name in query),
+    );
+    expect(whole.map(({ path }) => path)).toEqual([]);
   });
 
   it('answers with JSON, or says what else it is', () => {

@@ -93,10 +93,11 @@ export const SECRETS = {
     tag: 'Secrets',
     permission: 'secrets.read',
     tenant: 'credential',
+    query: LIST_QUERY,
     codes: ['secret_path_shape'],
     success: {
       status: 200,
-      description: 'Consumers.',
+      description: 'Consumers; the next page is in the Link header.',
       answer: listOf(secretConsumer),
     },
   }),

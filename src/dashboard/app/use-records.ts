@@ -27,7 +27,23 @@ export function useRecords<N extends WholeList>(list: string, operation: N, opti
   });
 }
 
-/** One record, or a list that belongs to it; made stale together with the list it is of. */
+/** Every record of a list that belongs to one record; made stale together with the list that one is of. */
+export function useRecordsOf<N extends ListName>(
+  list: string,
+  operation: N,
+  asked: CallOptions<N>,
+  options: ReadOptions = {},
+) {
+  const api = useApi();
+  const { tenant } = useSession();
+  return useQuery({
+    queryKey: [tenant.id, list, operation, asked],
+    queryFn: ({ signal }): Promise<readonly ItemOf<N>[]> => api.list(operation, { ...asked, signal }),
+    ...settings(options),
+  });
+}
+
+/** One record, or the first page of a list; made stale together with the list it is of. */
 export function useRecord<N extends OperationName>(
   list: string,
   operation: N,

@@ -157,6 +157,19 @@ export function pageOf<T>(
   return all.filter((item) => after === undefined || idOf(item) > after).slice(0, limit + 1);
 }
 
+/** The same of a list in any order. */
+export function orderedPageOf<T>(
+  page: PageRequest,
+  all: readonly T[],
+  idOf: (item: T) => string,
+): readonly T[] {
+  return pageOf(
+    page,
+    all.toSorted((a, b) => (idOf(a) < idOf(b) ? -1 : 1)),
+    idOf,
+  );
+}
+
 interface Slice<T> {
   readonly entries: readonly Stored<T>[];
   /** Length of the records as they are stored. */

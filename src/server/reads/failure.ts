@@ -5,7 +5,7 @@ import { type Answer, exactly } from '../../core/schema/shape.ts';
 import { idOf } from '../store/record-ids.ts';
 import type { TenantStore } from '../store/store.ts';
 
-export const asFailures = exactly<readonly Answer<typeof failure>[]>();
+export const asFailure = exactly<Answer<typeof failure>>();
 
 /** Of the instances of a deployment, also of those that are gone; oldest first. */
 export function failuresOf(tenant: TenantStore, { id, spec }: DeploymentRecord): readonly KeptFailure[] {

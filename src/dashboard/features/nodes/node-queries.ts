@@ -2,7 +2,7 @@ import { useMemo } from 'react';
 import { useQueries } from '@tanstack/react-query';
 import type { AnswerTo } from '../../../sdk/index.ts';
 import { useApi, useSession } from '../../app/session.tsx';
-import { useRecord, useRecords } from '../../app/use-records.ts';
+import { useRecord, useRecords, useRecordsOf } from '../../app/use-records.ts';
 import { type Draft, recordAt, textAt } from '../../lib/draft.ts';
 
 /** Nodes are heard of all the time, and no event tells of it. */
@@ -41,7 +41,7 @@ function containerOf(said: Draft): Container {
 
 /** As the agent sees them now; asked of the machine, so not while it is silent. */
 export function useContainers(name: string, isReady: boolean) {
-  const read = useRecord(
+  const read = useRecordsOf(
     'nodes',
     'GET /api/v1/nodes/{name}/containers',
     { params: { name } },

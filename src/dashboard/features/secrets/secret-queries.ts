@@ -1,5 +1,5 @@
 import type { AnswerTo, ItemOf } from '../../../sdk/index.ts';
-import { useRecord, useRecords } from '../../app/use-records.ts';
+import { useRecord, useRecords, useRecordsOf } from '../../app/use-records.ts';
 
 /** What is known of a path: never a value. */
 export type SecretResource = ItemOf<'GET /api/v1/secrets/resources'>;
@@ -20,7 +20,7 @@ export function useUnreferencedSecrets() {
 }
 
 export function useSecretConsumers(name: string) {
-  return useRecord('secrets', 'GET /api/v1/secrets/resources/{name}/consumers', { params: { name } });
+  return useRecordsOf('secrets', 'GET /api/v1/secrets/resources/{name}/consumers', { params: { name } });
 }
 
 type Named = Pick<Secret, 'namespace' | 'name'>;

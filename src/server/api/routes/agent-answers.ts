@@ -1,5 +1,6 @@
-import { exactly } from '../../../core/schema/shape.ts';
-import type { AnswerOf } from '../../../core/operations/operation.ts';
+import type { container } from '../../../core/contract/answers/deployment.ts';
+import { type Answer, exactly } from '../../../core/schema/shape.ts';
+import { fieldText } from '../../../core/model/values.ts';
 import type { NODES } from '../../../core/operations/nodes.ts';
 import {
   RENEWALS_FEATURE,
@@ -15,7 +16,8 @@ import type { Dispatch } from '../../agents/dispatch.ts';
 import { sizeOf } from '../../agents/streams/streams.ts';
 import { idOf } from '../../store/record-ids.ts';
 import type { TenantStore } from '../../store/store.ts';
-import type { ReplyTo } from '../route.ts';
+import { orderedPageOf, pageReply, pageRequest } from '../paging.ts';
+import type { ReplyTo, RequestFor } from '../route.ts';
 
 const DEADLINE_MS = 10_000;
 const NOT_CONNECTED = 'its agent is not connected';
@@ -42,7 +44,7 @@ export function unfit(store: TenantStore, dispatch: Dispatch, node: string): Rej
       );
 }
 
-const asContainers = exactly<AnswerOf<typeof NODES.listContainers>>();
+const asContainer = exactly<Answer<typeof container>>();
 
 /** The agent strips the environment; a container's variables are its secrets, so they are stripped here again. */
 function withoutEnvironment(container: unknown): Readonly<Record<string, unknown>> {
@@ -104,13 +106,27 @@ export async function measuredVolume(
   return parseVolumeMeasurement(found[0]) ?? `The agent of ${node} did not answer with a measurement.`;
 }
 
+/** By name; engines have each once, which is not taken on an agent's word. */
+function containerId(container: unknown): string {
+  return `${fieldText(container, 'name') ?? ''}\n${fieldText(container, 'id') ?? ''}`;
+}
+
 export async function readContainers(
   dispatch: Dispatch,
-  tenantId: TenantId,
-  node: string,
+  { store, query, params: { name } }: RequestFor<typeof NODES.listContainers>,
 ): Promise<ReplyTo<typeof NODES.listContainers>> {
-  const found = await listed(dispatch, tenantId, node, { kind: 'containers' });
-  return isRejection(found) ? found : { status: 200, body: asContainers(found.map(withoutEnvironment)) };
+  const page = pageRequest(query);
+  if (isRejection(page)) return page;
+  const found = await listed(dispatch, store.tenantId, name, { kind: 'containers' });
+  if (isRejection(found)) return found;
+  return pageReply(
+    page,
+    `/api/v1/nodes/${name}/containers`,
+    query,
+    orderedPageOf(page, found, containerId),
+    containerId,
+    (container) => asContainer(withoutEnvironment(container)),
+  );
 }
 
 /** Names of the containers that are attached to a network of the tenant. */

@@ -53,7 +53,7 @@ function readRoutes(nodes: NodeAdmission, dispatch: Dispatch): Route[] {
     serve(NODES.listContainers, (request) => {
       const name = nameOf(request);
       if (request.store.get('nodes', idOf('nodes', name)) === undefined) return nodeNotFound(name);
-      return readContainers(dispatch, request.store.tenantId, name);
+      return readContainers(dispatch, request);
     }),
   ];
 }

@@ -4,12 +4,12 @@ import type { FailureLog, KeptFailure } from '../../../core/model/kept-failure.t
 import type { DeploymentName } from '../../../core/model/owner.ts';
 import { isRejection } from '../../../core/rejections/reject.ts';
 import type { Rejection } from '../../../core/rejections/rejection.ts';
-import { asFailures, failuresOf } from '../../reads/failure.ts';
+import { asFailure, failuresOf } from '../../reads/failure.ts';
 import { findDeployment } from '../../reads/deployment.ts';
 import { deploymentNotFound } from '../../writes/deployments/deployment-write.ts';
 import { idOf } from '../../store/record-ids.ts';
 import type { TenantStore } from '../../store/store.ts';
-import { booleanParameter, invalidParameter } from '../paging.ts';
+import { booleanParameter, invalidParameter, pageReply, pageRequest } from '../paging.ts';
 import type { ReplyTo, RequestFor } from '../route.ts';
 import { instanceNotFound } from '../../reads/instance.ts';
 import { logRequest } from './instance-logs.ts';
@@ -25,15 +25,36 @@ export async function failures({
   if (isRejection(withOutput)) return withOutput;
   const { stored, field } = findDeployment(store, params.name);
   if (stored === undefined) return deploymentNotFound(field, params.name);
+  const page = pageRequest(query);
+  if (isRejection(page)) return page;
   const { name } = stored.record.spec;
-  const shown = failuresOf(store, stored.record)
-    .toReversed()
-    .map(async ({ key, ...one }) => {
-      if (!withOutput) return one;
+  const read = olderThan(page.after, failuresOf(store, stored.record).toReversed())
+    .slice(0, page.limit + 1)
+    .map(async (failure) => {
+      const { key, ...one } = failure;
+      if (!withOutput) return { id: failureId(failure), one };
       const { lines = [], ...more } = (await logOf(store, name, one.instance, key)) ?? {};
-      return { ...one, output: [...lines], ...more };
+      return { id: failureId(failure), one: { ...one, output: [...lines], ...more } };
     });
-  return { status: 200, body: asFailures(await Promise.all(shown)) };
+  return pageReply(
+    page,
+    `/api/v1/deployments/${name}/failures`,
+    query,
+    await Promise.all(read),
+    ({ id }) => id,
+    ({ one }) => asFailure(one),
+  );
+}
+
+function failureId({ at, instance, key }: KeptFailure): string {
+  return `${at} ${instance} ${key}`;
+}
+
+/** Behind the one that the last page ended with, or, when it is gone meanwhile, what is not newer. */
+function olderThan(after: string | undefined, newestFirst: readonly KeptFailure[]): readonly KeptFailure[] {
+  if (after === undefined) return newestFirst;
+  const last = newestFirst.findIndex((one) => failureId(one) === after);
+  return last === -1 ? newestFirst.filter((one) => failureId(one) < after) : newestFirst.slice(last + 1);
 }
 
 async function logOf(

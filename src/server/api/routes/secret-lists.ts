@@ -1,19 +1,33 @@
-import type { listedSecret, referencedSecret } from '../../../core/contract/answers/secret.ts';
+import type {
+  listedSecret,
+  referencedSecret,
+  secretConsumer,
+} from '../../../core/contract/answers/secret.ts';
 import { type SecretPath, secretPathText, splitSecretPath } from '../../../core/model/secret-path.ts';
 import { SECRETS } from '../../../core/operations/secrets.ts';
 import { isRejection } from '../../../core/rejections/reject.ts';
 import type { Rejection } from '../../../core/rejections/rejection.ts';
+import { checkResourceName } from '../../../core/rules/secrets/path.ts';
 import { type Answer, exactly } from '../../../core/schema/shape.ts';
 import type { TenantStore } from '../../store/store.ts';
 import { segmentsOf } from '../../store/record-ids.ts';
 import type { Admission } from '../../writes/admission.ts';
 import { secretFailureRejection } from '../../writes/secrets/credential-facts.ts';
-import { consumerViews, secretNamespaces } from '../../writes/secrets/write-secret.ts';
-import { booleanParameter, invalidParameter, pageOf, pageReply, pageRequest } from '../paging.ts';
+import { consumersOfLabel, consumerViews, secretNamespaces } from '../../writes/secrets/write-secret.ts';
+import {
+  booleanParameter,
+  invalidParameter,
+  orderedPageOf,
+  pageOf,
+  pageReply,
+  pageRequest,
+} from '../paging.ts';
 import type { ReplyTo, RequestFor } from '../route.ts';
 
 const asReferenced = exactly<Answer<typeof referencedSecret>>();
 const asListed = exactly<Answer<typeof listedSecret>>();
+type Consumer = Answer<typeof secretConsumer>;
+const asConsumer = exactly<Consumer>();
 
 interface Described {
   readonly exists: boolean | null;
@@ -80,6 +94,31 @@ export async function listReferenced(
       ...described(path),
       consumers: references.referrers(store.tenantId, path),
     }),
+  );
+}
+
+/** Workloads by name, then webhooks. */
+function consumerId({ deployment, job, ingress = '', webhook, secret }: Consumer): string {
+  const name = deployment ?? job ?? webhook;
+  return JSON.stringify([webhook !== undefined, name, secret, deployment !== undefined, ingress]);
+}
+
+export function listConsumers(
+  admission: Admission,
+  { store, params: { name }, query }: RequestFor<typeof SECRETS.listConsumers>,
+): ReplyTo<typeof SECRETS.listConsumers> {
+  const malformed = checkResourceName(name);
+  if (malformed) return malformed;
+  const page = pageRequest(query);
+  if (isRejection(page)) return page;
+  const all: readonly Consumer[] = consumersOfLabel(admission, store.tenantId, name);
+  return pageReply(
+    page,
+    `/api/v1/secrets/resources/${name}/consumers`,
+    query,
+    orderedPageOf(page, all, consumerId),
+    consumerId,
+    asConsumer,
   );
 }
 

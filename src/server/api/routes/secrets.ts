@@ -1,22 +1,17 @@
-import { exactly } from '../../../core/schema/shape.ts';
 import type { SecretPath } from '../../../core/model/secret-path.ts';
-import type { AnswerOf } from '../../../core/operations/operation.ts';
 import { SECRETS } from '../../../core/operations/secrets.ts';
 import { isRejection } from '../../../core/rejections/reject.ts';
-import { checkResourceName } from '../../../core/rules/secrets/path.ts';
 import type { Admission } from '../../writes/admission.ts';
 import { applySecret, secretRejections } from '../../writes/secrets/apply-secret.ts';
 import { setHooks } from '../../writes/secrets/credential-hooks.ts';
 import { deleteSecret } from '../../writes/secrets/delete-secret.ts';
 import { rotateCredential } from '../../writes/secrets/rotate-credential.ts';
 import { rotateSecrets } from '../../writes/secrets/rotate-secrets.ts';
-import { consumersOfLabel, readSecretMetadata, writeSecret } from '../../writes/secrets/write-secret.ts';
+import { readSecretMetadata, writeSecret } from '../../writes/secrets/write-secret.ts';
 import { booleanParameter } from '../paging.ts';
 import { type Route, serve } from '../route.ts';
-import { listReferenced, listSecrets } from './secret-lists.ts';
+import { listConsumers, listReferenced, listSecrets } from './secret-lists.ts';
 import { fullReply, guardedReply, versionReply, writeReply } from '../write-reply.ts';
-
-const asConsumers = exactly<AnswerOf<typeof SECRETS.listConsumers>>();
 
 function pathOf({
   params,
@@ -30,15 +25,7 @@ export function secretRoutes(admission: Admission): Route[] {
   return [
     serve(SECRETS.list, (request) => listSecrets(admission, request)),
     serve(SECRETS.listReferenced, (request) => listReferenced(admission, request)),
-    serve(SECRETS.listConsumers, ({ store, params }) => {
-      const name = params.name;
-      return (
-        checkResourceName(name) ?? {
-          status: 200,
-          body: asConsumers(consumersOfLabel(admission, store.tenantId, name)),
-        }
-      );
-    }),
+    serve(SECRETS.listConsumers, (request) => listConsumers(admission, request)),
     serve(SECRETS.apply, async (request) => {
       const { caller, body, query } = request;
       const dryRun = booleanParameter(query, 'dryRun');
