@@ -22,7 +22,7 @@ export interface RolloutRecord {
   readonly isRollback?: boolean;
   /** What failed, where this spec was put back for it. */
   readonly failed?: RolloutOrigin & { readonly message: string };
-  /** An instance of this spec has been placed at least once. */
+  /** An instance of the deployment has been placed at least once, of this spec or of an earlier one. */
   readonly placed: boolean;
   /** Digest of the reasons in the last `deployment.unschedulable`, so that it is published when they change. */
   readonly unschedulable?: string;

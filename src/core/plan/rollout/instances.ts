@@ -311,7 +311,8 @@ function planWanted(
   const open = gates.length === 0;
   const changes = planChanges({ open, placer: input.placer, batch: batchIn(input) }, spec, groups);
   const progress = judgeProgress(input.memory?.progress, deployment, groups, gates.length > 0, nowMs);
-  const nowhere = changes.refusal !== undefined && groups.keep.length === 0 && changes.create.length === 0;
+  const isLeft = groups.keep.length > 0 || groups.leave.some(({ current }) => !current);
+  const nowhere = changes.refusal !== undefined && !isLeft && changes.create.length === 0;
   const complete = isComplete(groups, spec.replicas);
   const misplaced = misplacedStates(groups);
   const rollout = advanceRollout(before, changes, {

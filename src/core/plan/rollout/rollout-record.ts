@@ -18,7 +18,7 @@ export function carryRollout(
     version,
     state: 'progressing',
     ...(from && { from }),
-    placed: false,
+    placed: known?.placed ?? false,
     generation: rollout?.generation ?? 0,
   };
 }
@@ -27,7 +27,7 @@ export interface RolloutSigns {
   readonly complete: boolean;
   /** The deadline passed without progress. */
   readonly late: boolean;
-  /** Nothing of the spec has a node any more, and none takes it. */
+  /** Nothing of the spec has a node any more, nothing of an earlier one serves, and no node takes it. */
   readonly nowhere: boolean;
   /** Which instances are where residency no longer allows them, and why; absent: none is. */
   readonly misplaced: string | undefined;

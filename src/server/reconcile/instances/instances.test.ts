@@ -379,6 +379,16 @@ describe('instances controller', () => {
     expect(sim.wanted('web').map((record) => record.nodeId)).toEqual(['n3']);
   });
 
+  it('publishes no reasons for a new spec while instances of the one before serve', async () => {
+    await sim.apply({ name: 'web', replicas: 3 });
+    await sim.settle();
+    await sim.write((transaction) => transaction.put('quota', 'quota', { containers: 1 }));
+    await sim.apply({ name: 'web', replicas: 3, environment: { MODE: 'fast' } });
+    await sim.advance(60_000);
+    expect(sim.status('web')?.message).toContain('quota: needs ');
+    expect(await sim.events('deployment.unschedulable')).toEqual([]);
+  });
+
   it('never places more than the quota allows, however many deployments come at once', async () => {
     await sim.write((transaction) => transaction.put('quota', 'quota', { containers: 5 }));
     await Promise.all(Array.from({ length: 8 }, (_, n) => sim.apply({ name: `app-${n}`, replicas: 2 })));
