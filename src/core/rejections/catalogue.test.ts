@@ -164,6 +164,10 @@ describe('the catalogue', () => {
   });
 });
 
+it('names both forms of a body, because its text alone does not say which one it was to be', () => {
+  expect(CATALOGUE.body_malformed.accepted).toMatch(/JSON.*YAML.*UTF-8/);
+});
+
 it('sends who looks for a secret to the list that has those nothing refers to', () => {
   expect(CATALOGUE.secret_not_found.accepted).toContain('listed by GET /api/v1/secrets;');
 });

@@ -8,7 +8,8 @@ export const requestCodes = entries({
     title: 'The body cannot be parsed.',
     cause:
       'The text is not one complete JSON document (or YAML document, where `application/yaml` is accepted), is not valid UTF-8, holds the same key twice in one object (one of the two values would be lost), holds a fraction that would be read as a whole number (`100.00000000000000001`, `1e-400`), or uses the key `__proto__`. The body is never repeated in the rejection, because a broken one may hold a credential anywhere.',
-    accepted: 'one well-formed JSON document in UTF-8, each key once in its object',
+    accepted:
+      'one well-formed JSON document (or YAML document, where application/yaml is accepted) in UTF-8, each key once in its object',
     failing: 'POST /api/v1/deployments      trailing comma\n \n{ "name": "web", }',
     corrected: 'POST /api/v1/deployments\n\n{ "name": "web" }',
     origin: 'extension',
