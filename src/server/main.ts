@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
-import { messageOf } from '../core/model/values.ts';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { errnoOf, messageOf } from '../core/model/values.ts';
 import { loadConfig } from './config.ts';
 import { helpText } from './help.ts';
 import { turnedLines } from './log-lines.ts';
@@ -11,9 +11,21 @@ import { startServer } from './server.ts';
 import { collectAfterStart } from './start-garbage.ts';
 import { VERSION } from './version.ts';
 
+const STANDARD_OUTPUT = 1;
 const STOP_DEADLINE_MS = 10_000;
 /** Whether it still is what is installed. */
 const LOOK_MS = 10_000;
+
+/** To the last byte or not at all: a stream takes what a full disk took of a write for the whole. */
+function print(text: string): void {
+  try {
+    writeFileSync(STANDARD_OUTPUT, text);
+  } catch (error) {
+    // Its reader has seen enough.
+    if (errnoOf(error) === 'EPIPE') return;
+    throw new Error(`standard output: ${messageOf(error)}`, { cause: error });
+  }
+}
 
 /** Commands beside the one that runs the control plane. They are loaded only when they are asked for. */
 async function runCommand(word: string, args: readonly string[]): Promise<void> {
@@ -21,7 +33,7 @@ async function runCommand(word: string, args: readonly string[]): Promise<void> 
   if (!Object.hasOwn(RECOVERY_COMMANDS, word)) throw unknownCommand(word, Object.keys(RECOVERY_COMMANDS));
   const stopping = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stopping.abort());
-  const say = (line: string): void => void process.stdout.write(`${line}\n`);
+  const say = (line: string): void => print(`${line}\n`);
   await runRecovery(word, { args, environment: process.env, say, signal: stopping.signal });
 }
 
@@ -30,7 +42,7 @@ async function main(): Promise<void> {
   const [first = '', ...others] = args;
   if (/^[a-z]/.test(first)) return await runCommand(first, others);
   if (args.includes('--help') || args.includes('-h')) {
-    process.stdout.write(helpText());
+    print(helpText());
     return;
   }
   const config = loadConfig(args, process.env);
