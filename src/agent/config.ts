@@ -1,7 +1,7 @@
 import { messageOf, optional } from '../core/model/values.ts';
 import { nearest } from '../core/schema/nearest.ts';
 import { nodeNameOf } from '../core/model/host-name.ts';
-import { LABEL_DOMAIN, NODE_LABELS } from '../core/model/labels.ts';
+import { LABEL_DOMAIN, NODE_LABELS, nodeLabelIn } from '../core/model/labels.ts';
 import { isMachineAddress, parseAddress } from '../core/model/ipv4.ts';
 import { MESH_PORT } from '../core/model/mesh.ts';
 import { portRange } from '../core/model/port-ranges.ts';
@@ -259,12 +259,9 @@ function digest(text: string): string {
 }
 
 function label(text: string): readonly [string, string] {
-  const at = text.indexOf('=');
-  const key = text.slice(0, Math.max(0, at));
-  if (!/^[a-zA-Z0-9]([a-zA-Z0-9._/-]{0,251}[a-zA-Z0-9])?$/.test(key)) {
-    throw new Problem(`--label ${text}: expected KEY=VALUE, e.g. ${NODE_LABELS.country}=DE`);
-  }
-  return [key, text.slice(at + 1)];
+  const read = nodeLabelIn(text);
+  if (read !== undefined) return read;
+  throw new Problem(`--label ${text}: expected KEY=VALUE, e.g. ${NODE_LABELS.country}=DE`);
 }
 
 /** A residency label without its domain looks right and satisfies nothing. */

@@ -1,5 +1,6 @@
 import { REMOTE_OPTIONS, type Subcommand } from '../command.ts';
 import { usage } from '../failure.ts';
+import { nodeLabels } from '../node-labels.ts';
 import type { OptionValues } from '../option-values.ts';
 import { timeoutOf } from '../waiting.ts';
 
@@ -61,7 +62,7 @@ export const addCommand: Subcommand = {
   run: async (session, { parameters: [destination = ''], options }) => {
     const wish = {
       name: options.text('name'),
-      labels: options.list('label'),
+      labels: nodeLabels(options),
       engine: options.text('engine'),
       server: serverOf(options),
       replace: options.flag('replace'),
@@ -70,8 +71,6 @@ export const addCommand: Subcommand = {
     };
     if (!/^[A-Za-z0-9_][^\s\0]{0,254}$/.test(destination))
       throw usage(`"${destination}" is no destination of ssh: expected user@host`);
-    const odd = wish.labels.find((label) => label.indexOf('=') < 1);
-    if (odd !== undefined) throw usage(`--label ${odd}: expected key=value, e.g. disk=ssd`);
     const args = sshArgs(options);
     const client = session.client(options);
     const { Ssh } = await import('../machine/ssh.ts');

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import type { CommandBody } from '../command.ts';
 import { usage } from '../failure.ts';
+import { nodeLabels } from '../node-labels.ts';
 import { wholeNumber } from './run.ts';
 
 function portOf(flag: string, text: string): number {
@@ -13,7 +14,7 @@ export const up: CommandBody = {
   description: [
     'Starts a control plane on this machine and enrols the machine as its first node, and stays until Ctrl-C. A server or agent that ends on its own is started again, while containers run on. With --quickstart it also starts a local registry, builds a small web server image without the internet, deploys it as hello, and checks its page before it prints the address.',
     'It uses a Docker or Podman that runs already and installs nothing beside it. Without one it needs root: it says what is missing and why, installs that with apt-get (Debian, Ubuntu), and starts an engine of its own with data, socket and network of its own.',
-    'Everything is kept in the data folder, so that a second start finds it again; it remembers the control plane as context local. Ctrl-C stops everything that was started and removes its containers. --clean removes the folder.',
+    'Everything is kept in the data folder, so that a second start finds it again; it remembers the control plane as context local. Ctrl-C stops everything that was started and removes its containers. --clean removes the folder, unless it held other files before.',
     'The machine of a control plane takes deployments of the platform only, so hello runs as tenant platform. Enrol other machines for other tenants: berth node token.',
   ],
   options: [
@@ -94,7 +95,7 @@ export const up: CommandBody = {
       port: portOf('--port', options.text('port') ?? '7600'),
       samplePort: samplePort === undefined ? undefined : portOf('--sample-port', samplePort),
       registry: registry?.includes(':') ? registry : registry && portOf('--registry', registry),
-      labels: options.list('label'),
+      labels: nodeLabels(options),
       engine,
       ownEngine: options.flag('ownEngine'),
     });

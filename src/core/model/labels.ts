@@ -20,3 +20,11 @@ export const CONTAINER_LABELS = {
   /** Of containers that were started as a canary. */
   canary: `${LABEL_DOMAIN}canary`,
 } as const;
+
+/** Of a node, as it is typed: KEY=VALUE. Undefined: it is none. */
+export function nodeLabelIn(text: string): readonly [key: string, value: string] | undefined {
+  const at = text.indexOf('=');
+  const key = text.slice(0, Math.max(0, at));
+  const isKey = /^[a-zA-Z0-9](?:[a-zA-Z0-9._/-]{0,251}[a-zA-Z0-9])?$/.test(key);
+  return isKey ? [key, text.slice(at + 1)] : undefined;
+}
