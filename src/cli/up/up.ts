@@ -4,7 +4,7 @@ import { CONTAINER_LABELS } from '../../core/model/labels.ts';
 import { readContexts, withContext, withoutContext, writeContexts } from '../context.ts';
 import { EXIT } from '../exit-code.ts';
 import { textOf } from '../fields.ts';
-import { Failure } from '../failure.ts';
+import { Failure, usage } from '../failure.ts';
 import { interruptible, type Progress, type Step } from '../progress.ts';
 import type { Session } from '../session.ts';
 import { stopLeftovers } from './child.ts';
@@ -13,6 +13,7 @@ import type { EngineSocket } from './engine-socket.ts';
 import { startRegistry } from './local-registry.ts';
 import { bridgeName, removeTraces, startOwnEngine } from './own-engine.ts';
 import {
+  holdingsOf,
   isAlive,
   type Workspace,
   workspaceAt,
@@ -50,7 +51,9 @@ const WEB_PORT = 8080;
 export async function up(session: Session, settings: UpSettings): Promise<number> {
   const workspace = workspaceAt(resolve(settings.dataDir));
   const progress = interruptible(session.progress(), session.interrupted);
+  const isShared = holdingsOf(workspace) === 'foreign';
   prepareWorkspace(workspace);
+  if (isShared) writeState(workspace, { isShared });
   const wasKilled = await takeHold(workspace, progress);
   const running = new Supervisor();
   try {
@@ -326,7 +329,22 @@ ${join}Ctrl-C stops everything; what was deployed is kept for the next start. --
 /** Removes the folder, what an earlier run left running, and the remembered context. */
 export async function clean(session: Session, dataDir: string): Promise<number> {
   const workspace = workspaceAt(resolve(dataDir));
-  const { owner } = readState(workspace);
+  const holds = holdingsOf(workspace);
+  if (holds === 'none') {
+    session.terminal.out(`there is nothing at ${workspace.folder}\n`);
+    return EXIT.ok;
+  }
+  if (holds === 'foreign') {
+    throw usage(`${workspace.folder} was not made by berth up: it has no up.json; nothing was removed`, [
+      '--data-dir names the folder of the run that is to be removed',
+    ]);
+  }
+  const { owner, isShared } = readState(workspace);
+  if (isShared === true) {
+    throw usage(`${workspace.folder} held other files before berth up used it; nothing was removed`, [
+      'Remove by hand what is not needed there.',
+    ]);
+  }
   if (owner !== undefined && isAlive(owner)) {
     throw new Failure(`berth up still runs with ${workspace.folder} (process ${owner.pid})`, {
       advice: ['Stop it with Ctrl-C where it runs, then clean.'],

@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { errnoOf, messageOf } from '../../core/model/values.ts';
 import { makeFolder } from '../../shared/folders.ts';
+import { usage } from '../failure.ts';
 
 /** Everything that `berth up` keeps is below one folder, so that --clean can remove it whole. */
 export interface Workspace {
@@ -13,6 +15,7 @@ export interface Workspace {
 }
 
 const MAX_RUN_FOLDER = 60;
+const STATE = 'up.json';
 
 export function workspaceAt(folder: string): Workspace {
   const below = join(folder, 'run');
@@ -30,6 +33,21 @@ export function prepareWorkspace(workspace: Workspace): void {
   for (const folder of [workspace.logs, workspace.runFolder]) makeFolder(folder, '--data-dir', 0o777);
 }
 
+/** Whether a run made the folder: it has its state, or others' files alone. */
+export function holdingsOf({ folder }: Workspace): 'none' | 'empty' | 'own' | 'foreign' {
+  try {
+    const names = readdirSync(folder);
+    if (names.length === 0) return 'empty';
+    return names.includes(STATE) ? 'own' : 'foreign';
+  } catch (error) {
+    const code = errnoOf(error);
+    if (code === 'ENOENT') return 'none';
+    throw usage(
+      `--data-dir ${folder} ${code === 'ENOTDIR' ? 'is not a folder' : `cannot be read: ${messageOf(error)}`}`,
+    );
+  }
+}
+
 /** What the next run reuses, and what it has to clean up after a run that was killed. */
 export interface SavedState {
   readonly apiPort?: number;
@@ -42,6 +60,8 @@ export interface SavedState {
   /** The run that holds the folder now. */
   readonly owner?: Holder;
   readonly children?: readonly Holder[];
+  /** The folder held other files before its first run: --clean may not remove it. */
+  readonly isShared?: boolean;
 }
 
 /** A process; its start time tells it apart from a later one of the same number. */
@@ -52,7 +72,7 @@ export interface Holder {
 }
 
 function file(workspace: Workspace): string {
-  return join(workspace.folder, 'up.json');
+  return join(workspace.folder, STATE);
 }
 
 export function readState(workspace: Workspace): SavedState {
