@@ -58,6 +58,8 @@ describe('manifests', () => {
     ['a document without a name', 'image: a:1\n', /name is missing/],
     ['a kind that cannot be applied', 'kind: Job\nname: once\n', /kind "Job" cannot be applied/],
     ['nothing', '# only a remark\n', /hold no document/],
+    ['an alias within what it stands for', 'name: web\nimage: &a [*a]\n', /an alias stands for something/],
+    ['an alias of nothing', 'name: web\nimage: *a\n', /not valid YAML: Unresolved alias/],
     ['the same name twice', 'name: web\n---\nname: web\n', /described twice/],
   ])('refuse %s', async (_what, text, message) => {
     await expect(read(file('bad.yaml', text))).rejects.toThrow(message);
@@ -98,7 +100,7 @@ describe('manifests', () => {
       (_, level) => `l${level + 1}: &l${level + 1} [${Array(9).fill(`*l${level}`).join(', ')}]`,
     );
     await expect(read(file('bomb.yaml', `name: web\nl0: &l0 [x]\n${levels.join('\n')}\n`))).rejects.toThrow(
-      /alias/i,
+      /bomb\.yaml is not valid YAML: .*alias/,
     );
   });
 });

@@ -37,8 +37,13 @@ const MAX_ALIASES = 100;
 
 function valueOf(document: Document, source: string): unknown {
   try {
-    return document.toJS({ maxAliasCount: MAX_ALIASES });
-  } catch {
+    const value: unknown = document.toJS({ maxAliasCount: MAX_ALIASES });
+    // Throws where an alias is within what it stands for.
+    JSON.stringify(value);
+    return value;
+  } catch (error) {
+    if (error instanceof TypeError)
+      throw usage(`${source} is not valid YAML: an alias stands for something that it is part of`);
     throw usage(
       `${source} is not valid YAML: an alias (*name) has no anchor before it, or there are more than ${MAX_ALIASES}`,
       ['A text that begins with * needs quotes.'],
