@@ -1,6 +1,6 @@
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
   contextPath,
@@ -60,6 +60,15 @@ describe('contexts', () => {
     expect(() => readContexts(environment)).toThrow(path);
   });
 
+  it('say where they cannot be written, and leave no draft', () => {
+    const path = contextPath(environment);
+    mkdirSync(path, { recursive: true });
+    expect(() => writeContexts(environment, { contexts: { staging } })).toThrow(
+      `${path} cannot be written: `,
+    );
+    expect(readdirSync(dirname(path))).toEqual([basename(path)]);
+  });
+
   it('forget the current one with its record', () => {
     const file = withContext({ contexts: { other: staging } }, 'staging', staging, true);
     expect(withoutContext(file, 'staging')).toEqual({ contexts: { other: staging } });
@@ -95,6 +104,20 @@ describe('the target of a command', () => {
   it('never sends the token of a context to the server of a variable', () => {
     const target = resolveTarget({}, { ...environment, BERTH_CLI_SERVER: 'http://127.0.0.1:1' });
     expect(target).toMatchObject({ server: 'http://127.0.0.1:1', token: undefined, tenant: undefined });
+  });
+
+  it('takes a token from a file with a line end after it', () => {
+    const target = resolveTarget({}, { ...environment, BERTH_CLI_TOKEN: ' staging-token\r\n' });
+    expect(target.token).toBe('staging-token');
+    expect(resolveTarget({}, { ...environment, BERTH_CLI_TOKEN: '\n' }).token).toBe('staging-token');
+  });
+
+  it.each(['two\nlines', 'a\u0000b', 'a\u007Fb', 'a\u20ACb'])('refuses the token %j', (token) => {
+    expect(() => resolveTarget({}, { ...environment, BERTH_CLI_TOKEN: token })).toThrow(
+      'the token in BERTH_CLI_TOKEN must be one word without control characters',
+    );
+    writeContexts(environment, withContext({ contexts: {} }, 'odd', { ...staging, token }, true));
+    expect(() => resolveTarget({}, environment)).toThrow('the token of context odd must be one word');
   });
 
   it('takes the tenant from the flag before the variable before the context', () => {

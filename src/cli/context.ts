@@ -1,5 +1,5 @@
 import { isRecord, messageOf, parsedRecord } from '../core/model/values.ts';
-import { chmodSync, existsSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { nearest } from '../core/schema/nearest.ts';
@@ -92,6 +92,8 @@ export function writeContexts(environment: Environment, file: ContextFile): stri
     chmodSync(draft, 0o600);
     renameSync(draft, path);
   } catch (error) {
+    // It holds tokens.
+    rmSync(draft, { force: true });
     throw new Failure(`${path} cannot be written: ${messageOf(error)}`, {
       advice: ['Correct that, or choose another place (XDG_CONFIG_HOME).'],
       cause: error,
@@ -138,6 +140,17 @@ export function serverUrl(text: string): string {
   return `${url.origin}${withoutTrailing(url.pathname, '/')}`;
 }
 
+/** What a header can carry; Node takes anything else for a failure of the network. */
+const SENDABLE = /^[!-~\u00A1-\u00FF]*$/;
+
+/** A file that it was read from often has a line end after it. */
+export function tokenIn(text: string, source: string): string {
+  const token = text.trim();
+  if (!SENDABLE.test(token))
+    throw usage(`${source} must be one word without control characters`, ['Was the right file read?']);
+  return token;
+}
+
 /** Flags before variables before the context; a variable for one part leaves the other parts of the context. */
 export function resolveTarget(
   flags: { readonly context?: string | undefined; readonly tenant?: string | undefined },
@@ -148,7 +161,9 @@ export function resolveTarget(
     return value === undefined || value === '' ? undefined : value;
   };
   const server = flags.context === undefined ? variable('BERTH_CLI_SERVER') : undefined;
-  const token = flags.context === undefined ? variable('BERTH_CLI_TOKEN') : undefined;
+  const given = flags.context === undefined ? variable('BERTH_CLI_TOKEN')?.trim() : undefined;
+  const token =
+    given === undefined || given === '' ? undefined : tokenIn(given, 'the token in BERTH_CLI_TOKEN');
   const tenant = flags.tenant ?? variable('BERTH_CLI_TENANT');
   if (server !== undefined) {
     return { server: serverUrl(server), token, tenant, caFile: undefined, source: 'BERTH_CLI_SERVER' };
@@ -166,7 +181,7 @@ export function resolveTarget(
   }
   return {
     server: serverUrl(context.server),
-    token: token ?? context.token,
+    token: token ?? tokenIn(context.token, `the token of context ${name ?? ''}`),
     tenant: tenant ?? context.tenant,
     caFile: context.caFile,
     source: `context ${name ?? ''}`,

@@ -59,7 +59,7 @@ describe('manifests', () => {
     ['a kind that cannot be applied', 'kind: Job\nname: once\n', /kind "Job" cannot be applied/],
     ['nothing', '# only a remark\n', /hold no document/],
     ['an alias within what it stands for', 'name: web\nimage: &a [*a]\n', /an alias stands for something/],
-    ['an alias of nothing', 'name: web\nimage: *a\n', /not valid YAML: Unresolved alias/],
+    ['an alias of nothing', 'name: web\nimage: *a\n', /not valid YAML: an alias/],
     ['the same name twice', 'name: web\n---\nname: web\n', /described twice/],
   ])('refuse %s', async (_what, text, message) => {
     await expect(read(file('bad.yaml', text))).rejects.toThrow(message);

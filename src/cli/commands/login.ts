@@ -7,6 +7,7 @@ import {
   CONTEXT_NAME,
   readContexts,
   serverUrl,
+  tokenIn,
   withContext,
   writeContexts,
 } from '../context.ts';
@@ -52,11 +53,11 @@ export const login: CommandBody = {
     if (caFile !== undefined && !existsSync(caFile))
       throw usage(`--ca-file ${caFile}: there is no such file`);
     const file = readContexts(environment);
-    const token = (
-      terminal.interactive ? await terminal.askHidden('Token: ') : await terminal.readInput()
-    ).trim();
+    const token = tokenIn(
+      terminal.interactive ? await terminal.askHidden('Token: ') : await terminal.readInput(),
+      'the token',
+    );
     if (token === '') throw usage('no token was given', ['It is read from a prompt or from standard input.']);
-    if (/\s/.test(token)) throw usage('the token must be one word', ['Was the right file piped in?']);
     const tenant = options.text('tenant');
     const context: Context = {
       server,
