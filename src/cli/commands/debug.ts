@@ -1,10 +1,10 @@
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { release, type } from 'node:os';
 import { basename } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { formatBytes } from '../../core/model/quantity.ts';
-import { messageOf, parsedRecord } from '../../core/model/values.ts';
+import { errnoOf, messageOf, parsedRecord } from '../../core/model/values.ts';
 import { Scrubber } from '../../core/rules/credentials/scrub.ts';
 import type { Client } from '../client.ts';
 import { type CommandBody, REMOTE_OPTIONS } from '../command.ts';
@@ -69,13 +69,14 @@ export const debug: CommandBody = {
     const span = spanOption(options) ?? DEFAULT_SPAN;
     const stamp = new Date(session.now()).toISOString().replaceAll(/[:.]/g, '-');
     const to = options.text('to') ?? `berth-debug-${stamp}.tar.gz`;
-    if (existsSync(to)) throw new Failure(`${to} exists already`, { advice: ['--to names another file'] });
     const gathered: Gathered = { files: new Map(), missing: [], redactions: 0 };
     const isLocal = options.flag('local');
-    const reached = !isLocal && (await fromServer(session, options, span, gathered));
-    if (isLocal) gathered.missing.push('server: not asked (--local)');
-    await fromHere(session, options, gathered, reached);
-    await write(to, basename(to).replace(/\.tar\.gz$|\.tgz$/, ''), gathered);
+    const reached = await writing(to, async () => {
+      const answered = !isLocal && (await fromServer(session, options, span, gathered));
+      if (isLocal) gathered.missing.push('server: not asked (--local)');
+      await fromHere(session, options, gathered, answered);
+      return [archive(basename(to).replace(/\.tar\.gz$|\.tgz$/, ''), gathered), answered];
+    });
     const { terminal } = session;
     terminal.out(
       `${to}: ${gathered.files.size} files, ${formatBytes(statSync(to).size)}, ${gathered.redactions} redactions\n`,
@@ -172,14 +173,35 @@ async function fromHere(
   }
 }
 
-async function write(to: string, folder: string, { files, missing, redactions }: Gathered): Promise<void> {
+function archive(folder: string, { files, missing, redactions }: Gathered): Buffer {
   const summary = { redactions, missing, files: [...files.keys()] };
   const entries = [...files, ['report.json', `${JSON.stringify(summary, null, 1)}\n`] as const].map(
     ([name, text]) => ({ path: `${folder.slice(0, 30)}/${name}`, mode: 0o600, content: Buffer.from(text) }),
   );
-  const handle = await open(to, 'wx', 0o600);
+  return gzipSync(tarOf(entries));
+}
+
+function unwritable(to: string, error: unknown): Failure {
+  return new Failure(errnoOf(error) === 'EEXIST' ? `${to} exists already` : `${to}: ${messageOf(error)}`, {
+    advice: ['--to names another file'],
+    cause: error,
+  });
+}
+
+/** The file is made before what goes into it, which takes a minute, and is gone when that fails. */
+async function writing<T>(to: string, make: () => Promise<readonly [Buffer, T]>): Promise<T> {
+  const handle = await open(to, 'wx', 0o600).catch((error: unknown) => {
+    throw unwritable(to, error);
+  });
   try {
-    await handle.writeFile(gzipSync(tarOf(entries)));
+    const [content, result] = await make();
+    await handle.writeFile(content).catch((error: unknown) => {
+      throw unwritable(to, error);
+    });
+    return result;
+  } catch (error) {
+    rmSync(to, { force: true });
+    throw error;
   } finally {
     await handle.close();
   }
