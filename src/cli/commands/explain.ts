@@ -2,7 +2,7 @@ import { WAY_WORDS } from '../../core/contract/mesh-standing.ts';
 import { instanceName } from '../../core/model/instance-name.ts';
 import { nearestFew } from '../../core/schema/nearest.ts';
 import { type Client, named } from '../client.ts';
-import { type CommandBody, OUTPUT_OPTION, REMOTE_OPTIONS } from '../command.ts';
+import { type CommandBody, OUTPUT_OPTION, type OutputFormat, REMOTE_OPTIONS } from '../command.ts';
 import { EXIT } from '../exit-code.ts';
 import { Failure } from '../failure.ts';
 import { textOf } from '../fields.ts';
@@ -49,8 +49,8 @@ export const explain: CommandBody = {
     { line: 'berth explain image_not_found', what: 'what does this code mean?' },
   ],
   run: async (session, { parameters: [what = ''], options }) => {
-    if (what.includes('_')) return explainCode(session, what);
     const format = outputFormat(options);
+    if (what.includes('_')) return explainCode(session, what, format);
     const [node, from] = [options.text('node'), options.text('from')];
     const query = {
       ...(node !== undefined && { node }),
@@ -124,7 +124,7 @@ function showAccess({ terminal }: Session, name: string, access: NonNullable<Exp
 }
 
 /** The catalogue comes with the program, so that a code can be looked up without a control plane. */
-async function explainCode(session: Session, code: string): Promise<number> {
+async function explainCode(session: Session, code: string, format: OutputFormat): Promise<number> {
   const { CATALOGUE, isRejectionCode } = await import('../../core/rejections/catalogue.ts');
   const { exampleLines } = await import('../../core/rejections/example.ts');
   if (!isRejectionCode(code)) {
@@ -135,6 +135,7 @@ async function explainCode(session: Session, code: string): Promise<number> {
     });
   }
   const entry = CATALOGUE[code];
+  if (await printWhole(session.terminal, format, { code, ...entry })) return EXIT.ok;
   const { style } = session.terminal;
   const status =
     entry.alsoStatus === undefined ? String(entry.status) : `${entry.status} or ${entry.alsoStatus}`;
