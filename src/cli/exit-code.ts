@@ -20,6 +20,6 @@ export const EXIT_MEANINGS: readonly (readonly [ExitCode, string])[] = [
   [EXIT.usage, 'wrong usage, or an answer was needed and nobody could be asked'],
   [EXIT.unreachable, 'the control plane could not be reached'],
   [EXIT.notHealthy, 'stored, but not healthy in time'],
-  [EXIT.wouldChange, 'of a plan (--dry-run): something would change; 0: nothing would'],
+  [EXIT.wouldChange, 'of a plan of records (--dry-run, diff): something would change; 0: nothing would'],
   [EXIT.interrupted, 'interrupted with Ctrl-C'],
 ];

@@ -25,7 +25,7 @@ export const addCommand: Subcommand = {
     },
     {
       flags: '--dry-run',
-      description: 'Look at the machine, print what would be done there, and change nothing.',
+      description: 'Look at the machine, print what would be done there, and change nothing. Ends with 0.',
     },
     { flags: '-i, --identity <file>', description: 'The private key that ssh uses.' },
     { flags: '-p, --port <port>', description: 'The port of SSH there.' },

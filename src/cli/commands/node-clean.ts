@@ -17,7 +17,10 @@ export const cleanCommand: Subcommand = {
   ],
   parameters: [{ term: '<name>', description: 'The node.', names: 'nodes' }],
   options: [
-    { flags: '--dry-run', description: 'Say what would be removed and what would stay; change nothing.' },
+    {
+      flags: '--dry-run',
+      description: 'Say what would be removed and what would stay; change nothing. Ends with 0.',
+    },
     OUTPUT_OPTION,
     ...REMOTE_OPTIONS,
   ],

@@ -108,7 +108,11 @@ export const drainCommand: Subcommand = {
   ],
   parameters: [{ term: '<name>', description: 'The node.', names: 'nodes' }],
   options: [
-    { flags: '--dry-run', description: 'Say what would move and what would stay; change nothing.' },
+    {
+      flags: '--dry-run',
+      description:
+        'Say what would move and what would stay; change nothing. Ends with 0 when all can move, with 4 when something would stay.',
+    },
     { flags: '--wait', description: 'End when nothing is left on the node.' },
     { flags: '--timeout <duration>', description: 'How long --wait waits.', default: '10m' },
     ...REMOTE_OPTIONS,
