@@ -68,7 +68,7 @@ function shots(image: string): readonly Shot[] {
     { title: 'Scaling', command: 'berth scale web 3' },
     { command: 'berth scaling set web --min 2 --max 6 --cpu 70' },
     { command: 'berth scaling get web' },
-    { command: 'berth scaling delete web' },
+    { command: 'berth scaling delete web -y' },
     {
       title: 'Jobs',
       command: file(

@@ -40,3 +40,17 @@ export async function confirmDeletion(session: Session, what: string, options: O
     flag: '--yes',
   });
 }
+
+export async function confirmRevocation(
+  session: Session,
+  what: string,
+  options: OptionValues,
+): Promise<void> {
+  if (options.flag('yes')) return;
+  await confirm(session, {
+    what: `revoking ${what} needs a yes`,
+    ask: `Revoke ${what}?`,
+    otherwise: 'nothing was revoked',
+    flag: '--yes',
+  });
+}

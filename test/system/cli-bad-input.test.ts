@@ -85,7 +85,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     missing: 'deployment_not_found',
     wrong: [['nobody', '--max', 'some', '--cpu', '70'], 'some', 2],
   },
-  'scaling delete': { valid: ['nobody'], missing: 'deployment_not_found' },
+  'scaling delete': { valid: ['nobody', '-y'], missing: 'deployment_not_found' },
   'canary start': {
     valid: ['nobody', '--image', IMAGE],
     missing: 'deployment_not_found',
@@ -277,7 +277,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     wrong: [['--name', 'x', '--role', 'king'], 'token_invalid', 1],
   },
   'token revoke': {
-    valid: ['nothing'],
+    valid: ['nothing', '-y'],
     missing: 'token_not_found',
     wrong: [['berth_pat_x_y_z'], 'not the id', 2],
   },

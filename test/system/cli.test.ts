@@ -271,7 +271,7 @@ describe('scaling and canaries from the command line', () => {
     expect(promoted.out).toBe('canary of deployment/sized promoted\n');
     expect(promoted.err).toContain('canary_not_healthy');
     expect((await berth(['get', 'deployment', 'sized', '-o', 'yaml'])).out).toContain('MODE: fast');
-    expect((await berth(['scaling', 'delete', 'sized'])).out).toBe(
+    expect((await berth(['scaling', 'delete', 'sized', '-y'])).out).toBe(
       'deployment/sized scales no more and stays at 3\n',
     );
     expect((await berth(['scaling', 'get', 'sized'])).err).toContain('scaling_policy_not_found');
@@ -426,7 +426,7 @@ describe('bad input', () => {
       'expected an amount',
     ],
     ['an unknown role', ['token', 'create', '--name', 'x', '--role', 'king'], 1, 'refused: token_invalid'],
-    ['an unknown token', ['token', 'revoke', 'nothing'], 1, 'refused: token_not_found'],
+    ['an unknown token', ['token', 'revoke', 'nothing', '-y'], 1, 'refused: token_not_found'],
     ['a token in place of its id', ['token', 'revoke', 'berth_pat_x_y_z'], 2, 'this is a token, not the id'],
     ['an unknown node', ['node', 'drain', 'nowhere'], 1, 'refused: node_not_found'],
     ['a join token for no name', ['node', 'token', '--name', 'Not A Node'], 1, 'refused: node_name_invalid'],
@@ -591,7 +591,7 @@ describe('tenants, tokens and nodes', () => {
     const id = (await berth(['token', 'list', '--tenant', 'acme', '-o', 'name'])).out
       .trim()
       .replace('token/', '');
-    expect((await berth(['token', 'revoke', id, '--tenant', 'acme'])).out).toContain('revoked');
+    expect((await berth(['token', 'revoke', id, '-y', '--tenant', 'acme'])).out).toContain('revoked');
     expect(await berth(['get', 'deployments'], viewer)).toMatchObject({
       code: 1,
       err: expect.stringContaining('refused: unauthenticated'),

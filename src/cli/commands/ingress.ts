@@ -1,5 +1,5 @@
 import { type CommandBody, OUTPUT_OPTION, REMOTE_OPTIONS, type Subcommand } from '../command.ts';
-import { confirm, YES_OPTION } from '../confirmation.ts';
+import { confirmRevocation, YES_OPTION } from '../confirmation.ts';
 import { EXIT } from '../exit-code.ts';
 import { textOf } from '../fields.ts';
 import type { IngressStatus } from '../ingress-check.ts';
@@ -47,13 +47,7 @@ const revoke: Subcommand = {
     { line: 'berth ingress revoke shop.example.com', what: 'its key may have been seen by somebody' },
   ],
   run: async (session, { parameters: [host = ''], options }) => {
-    if (!options.flag('yes'))
-      await confirm(session, {
-        what: `revoking the certificate of ${host} needs a yes`,
-        ask: `Have the certificate of ${host} revoked?`,
-        otherwise: 'nothing was revoked',
-        flag: '--yes',
-      });
+    await confirmRevocation(session, `the certificate of ${host}`, options);
     const { node, issuer } = await session
       .client(options)
       .record('POST /api/v1/ingress/{host}/revoke', { params: { host } });

@@ -7,6 +7,7 @@ import {
   type Subcommand,
   type OutputFormat,
 } from '../command.ts';
+import { confirmDeletion, YES_OPTION } from '../confirmation.ts';
 import { EXIT } from '../exit-code.ts';
 import { usage } from '../failure.ts';
 import { textOf } from '../fields.ts';
@@ -108,10 +109,11 @@ const remove: Subcommand = {
   summary: 'Delete the scaling policy of a deployment',
   description: ['The number of instances stays as it is, and is yours again: see berth scale.'],
   parameters: [NAME],
-  options: REMOTE_OPTIONS,
+  options: [YES_OPTION, ...REMOTE_OPTIONS],
   examples: [{ line: 'berth scaling delete web', what: 'choose the number by hand again' }],
   run: async (session, { parameters: [name = ''], options }) => {
     const client = session.client(options);
+    await confirmDeletion(session, `the scaling policy of deployment/${name}`, options);
     await client.record('DELETE /api/v1/deployments/{name}/scaling-policy', named(name));
     const { replicas = 0 } = await client.record('GET /api/v1/deployments/{name}', named(name));
     session.terminal.out(`deployment/${name} scales no more and stays at ${replicas}\n`);

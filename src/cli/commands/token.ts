@@ -1,6 +1,7 @@
 import { ROLES } from '../../core/model/tenant.ts';
 import { unjudged } from '../../sdk/index.ts';
 import { type CommandBody, OUTPUT_OPTION, REMOTE_OPTIONS } from '../command.ts';
+import { confirmRevocation, YES_OPTION } from '../confirmation.ts';
 import { EXIT } from '../exit-code.ts';
 import { usage } from '../failure.ts';
 import { textOf } from '../fields.ts';
@@ -70,14 +71,16 @@ export const token: CommandBody = {
       summary: 'End a token at once',
       description: ['Revokes a token by its id. Connections that use it are cut within a second.'],
       parameters: [{ term: '<id>', description: 'As listed by berth token list.', names: 'tokens' }],
-      options: REMOTE_OPTIONS,
+      options: [YES_OPTION, ...REMOTE_OPTIONS],
       examples: [{ line: 'berth token revoke token01jd…', what: 'when it leaked, or is no longer needed' }],
       run: async (session, { parameters: [id = ''], options }) => {
         if (id.startsWith('berth_'))
           throw usage('this is a token, not the id of one', [
             'berth token list shows ids; take this one as leaked',
           ]);
-        await session.client(options).record('DELETE /api/v1/tokens/{id}', { params: { id } });
+        const client = session.client(options);
+        await confirmRevocation(session, `token/${id}`, options);
+        await client.record('DELETE /api/v1/tokens/{id}', { params: { id } });
         session.terminal.out(`token/${id} revoked\n`);
         return EXIT.ok;
       },
