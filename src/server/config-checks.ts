@@ -10,7 +10,8 @@ import {
   type ContainerDefaults,
 } from '../core/model/container-defaults.ts';
 import { parseMemory } from '../core/model/quantity.ts';
-import { isOneOf } from '../core/model/values.ts';
+import { errnoOf, isOneOf } from '../core/model/values.ts';
+import type { ConfigPath } from './config-keys.ts';
 import { ConfigError } from './config-values.ts';
 
 export function parseListen(text: string): { readonly host: string; readonly port: number } {
@@ -106,6 +107,20 @@ export function networkPrefixes(nodes: string, nodeBits: number, virtual: string
   if (nodeBits < all.bits || nodeBits > SMALLEST_SUBNET)
     throw new ConfigError(`network.nodeBits must be from ${all.bits} to ${SMALLEST_SUBNET}, not ${nodeBits}`);
   return { nodes, nodeBits, virtual };
+}
+
+/** What a file of the settings holds, or a sentence that names the setting. */
+export function settingFile(readFile: (path: string) => string, setting: ConfigPath, path: string): string {
+  let content: string;
+  try {
+    content = readFile(path).trim();
+  } catch (cause) {
+    throw new ConfigError(`${setting}: ${path} cannot be read (${errnoOf(cause) ?? String(cause)})`, {
+      cause,
+    });
+  }
+  if (content === '') throw new ConfigError(`${setting}: ${path} is empty`);
+  return content;
 }
 
 /** Where the root key of the embedded secrets store comes from: exactly one place. */

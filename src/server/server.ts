@@ -14,7 +14,7 @@ import type { Config } from './config.ts';
 import { OwnCertificate } from './own-certificate.ts';
 import { FormatKeeper } from './format-keeper.ts';
 import { collectLoaded } from './start-garbage.ts';
-import { requireWholeStore, untilDone } from './startup.ts';
+import { requireTls, requireWholeStore, untilDone } from './startup.ts';
 import type { Store } from './store/store.ts';
 import { followStoredIds } from './stored-ids.ts';
 import type { InfoLine } from './own-log.ts';
@@ -70,6 +70,7 @@ export async function startServer({
   readFile,
   signal = new AbortController().signal,
 }: ServerInput): Promise<RunningServer> {
+  requireTls(config, readFile);
   makeFolder(config.dataDir, '--data-dir');
   const base = await composeBase(config, log, readFile);
   const { kv, live, format, view, store, cluster, secrets, clock, ids, tokenKey } = base;

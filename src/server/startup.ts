@@ -1,6 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { setImmediate as turn } from 'node:timers/promises';
+import { createSecureContext } from 'node:tls';
 import { messageOf } from '../core/model/values.ts';
+import type { Config } from './config.ts';
+import { settingFile } from './config-checks.ts';
 import { ConfigError } from './config-values.ts';
 import type { MemoryBrake } from './memory-brake.ts';
 import { HOT_PREFIX, LOADING_KEY } from './store/keys.ts';
@@ -75,4 +78,19 @@ export async function requireHeap(
   throw new ConfigError(
     `the store has ${records} live records of ${Math.round(bytes / MIB)} MiB, and the heap of ${has} MiB was full after ${Math.round(read / MIB)} MiB of them. Start it with NODE_OPTIONS=--max-old-space-size=${needs}, on a machine with that much memory; then delete what is not needed.`,
   );
+}
+
+/** Before anything is made: what listens later names no setting. */
+export function requireTls({ tls }: Pick<Config, 'tls'>, readFile: (path: string) => string): void {
+  if (tls === undefined) return;
+  const cert = settingFile(readFile, 'tls.cert', tls.cert);
+  const key = settingFile(readFile, 'tls.key', tls.key);
+  try {
+    createSecureContext({ cert, key });
+  } catch (cause) {
+    throw new ConfigError(
+      `tls.cert and tls.key: ${tls.cert} and ${tls.key} cannot be used (${messageOf(cause)})`,
+      { cause },
+    );
+  }
 }

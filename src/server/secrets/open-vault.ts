@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { SecretValue } from '../../core/model/secret-value.ts';
 import type { Config } from '../config.ts';
+import { settingFile } from '../config-checks.ts';
 import { ConfigError } from '../config-values.ts';
 import type { SecretsStore } from './port.ts';
 import type { CredentialSource, VaultAuth } from './vault/session.ts';
@@ -30,21 +31,8 @@ function originOf(address: string | undefined): string {
   return origin;
 }
 
-/** What a file of the settings holds, or a sentence that names the setting. */
-function read(readFile: ReadFile, key: string, path: string): string {
-  let content: string;
-  try {
-    content = readFile(path).trim();
-  } catch (cause) {
-    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : String(cause);
-    throw new ConfigError(`secrets.vault.${key}: ${path} cannot be read (${code})`, { cause });
-  }
-  if (content === '') throw new ConfigError(`secrets.vault.${key}: ${path} is empty`);
-  return content;
-}
-
 function certificateOf(readFile: ReadFile, path: string): string {
-  const pem = read(readFile, 'ca', path);
+  const pem = settingFile(readFile, 'secrets.vault.ca', path);
   try {
     new X509Certificate(pem);
   } catch (cause) {
@@ -59,8 +47,8 @@ function authOf(settings: VaultSettings, readFile: ReadFile): VaultAuth {
     throw new ConfigError(
       'secrets.vault.tokenFile and secrets.vault.roleId with secrets.vault.secretIdFile exclude one another: Berth uses a token or an AppRole',
     );
-  const from = (key: string, path: string): CredentialSource => {
-    const source = () => new SecretValue(read(readFile, key, path));
+  const from = (key: 'tokenFile' | 'secretIdFile', path: string): CredentialSource => {
+    const source = () => new SecretValue(settingFile(readFile, `secrets.vault.${key}`, path));
     // A file that is not there should end the start, not the first write.
     source();
     return source;
