@@ -49,6 +49,24 @@ class Changing implements SnapshotCopies {
 }
 
 const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+const POLL = { timeout: 10_000 };
+const NOWHERE: CopyLink['fetch'] = () => {
+  throw new Error('nothing is fetched here');
+};
+
+/** Its own link, and no end of its own. */
+function senderOf(
+  copies: Changing,
+  send: CopyLink['send'],
+  onChange: () => void = () => {},
+  warn: (message: string) => void = () => {},
+): CopySender {
+  const volume = {
+    measure: async () => ({ sizeBytes: 100, usedBytes: 100 * copies.usedShare }),
+  } as unknown as OpenVolume;
+  const options = { volumeId: 'vol_1', engine: 'btrfs', epoch: 2, volume, copies, intervalMs: 1, onChange };
+  return new CopySender({ ...options, link: { send, fetch: NOWHERE }, log: { ...log, warn } });
+}
 
 /** Runs until the link has been asked so often; answers what it was asked. */
 async function sent(
@@ -58,22 +76,12 @@ async function sent(
 ): Promise<{ readonly parents: readonly (string | undefined)[]; readonly sender: CopySender }> {
   const parents: (string | undefined)[] = [];
   const done = Promise.withResolvers<void>();
-  const link: CopyLink = {
-    send: async (copy) => {
-      const { parent, parentEpoch = 0 } = copy.header;
-      parents.push(parent === undefined ? undefined : copyText({ epoch: parentEpoch, sequence: parent }));
-      if (parents.length === times) done.resolve();
-      return answer(parents.length, copy);
-    },
-    fetch: () => {
-      throw new Error('nothing is fetched here');
-    },
-  };
-  const volume = {
-    measure: async () => ({ sizeBytes: 100, usedBytes: 100 * copies.usedShare }),
-  } as unknown as OpenVolume;
-  const options = { volumeId: 'vol_1', engine: 'btrfs', epoch: 2, volume, copies, intervalMs: 1, link, log };
-  const sender = new CopySender({ ...options, onChange: () => {} });
+  const sender = senderOf(copies, async (copy) => {
+    const { parent, parentEpoch = 0 } = copy.header;
+    parents.push(parent === undefined ? undefined : copyText({ epoch: parentEpoch, sequence: parent }));
+    if (parents.length === times) done.resolve();
+    return answer(parents.length, copy);
+  });
   sender.setTargets(['b']);
   await done.promise;
   await new Promise((resolve) => setTimeout(resolve, 50));
@@ -181,6 +189,53 @@ describe('the sender of copies', () => {
     const { parents } = await sent(copies, () => OK, 2);
     expect(parents.slice(0, 2)).toEqual([undefined, '2.1']);
     expect(copies.reclaimed).toBeGreaterThan(0);
+  });
+
+  it('says why nothing can be taken, beside what a target says, until it can', async () => {
+    const copies = new Changing();
+    const take = copies.take.bind(copies);
+    let count = 0;
+    let isShort = true;
+    copies.take = async (epoch) => {
+      count += 1;
+      if (count > 1 && isShort) throw new Error('No space left on device');
+      return take(epoch);
+    };
+    const told: (string | undefined)[] = [];
+    const lost = { ok: false, where: 'way', reason: 'connection_lost', message: 'cut' } as const;
+    let answers = 0;
+    const sender: CopySender = senderOf(
+      copies,
+      async ({ target }) => (target === 'b' && (answers += 1) === 1 ? lost : OK),
+      () => told.push(sender.state()[1]?.problem),
+    );
+    const problems = (): unknown => sender.state().map(({ problem }) => problem);
+    sender.setTargets(['b', 'c']);
+    const short = 'take_failed: No space left on device';
+    await expect.poll(problems, POLL).toEqual([`${short}; connection_lost: cut`, short]);
+    isShort = false;
+    await expect.poll(problems, POLL).toEqual([undefined, undefined]);
+    await sender.end();
+    expect([told.includes(short), told.at(-1)]).toEqual([true, undefined]);
+  });
+
+  it('does not take what could not be dropped for what could not be taken', async () => {
+    const copies = new Changing();
+    copies.drop = () => Promise.reject(new Error('busy'));
+    const warned = new Set<string>();
+    const sender = senderOf(
+      copies,
+      async () => OK,
+      () => {},
+      (message) => warned.add(message),
+    );
+    sender.setTargets(['b']);
+    await expect
+      .poll(() => [...warned], POLL)
+      .toEqual(['copies that nobody needs any more were not removed']);
+    expect(sender.state()).toMatchObject([{ state: 'live' }]);
+    expect(sender.state()[0]?.problem).toBeUndefined();
+    await sender.end();
   });
 
   it('gives up parents of copies that lag when the volume is nearly full', async () => {

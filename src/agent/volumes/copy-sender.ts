@@ -65,7 +65,9 @@ export class CopySender {
   #before: ReadonlySet<string> = new Set();
   #newest: Copy | undefined;
   #running: Promise<void> | undefined;
+  /** Why nothing can be taken. */
   #problem: string | undefined;
+  #leftOver: string | undefined;
 
   constructor(options: SenderOptions) {
     this.#options = options;
@@ -83,7 +85,9 @@ export class CopySender {
   }
 
   state(): readonly CopyState[] {
-    return [...this.#targets.values()].map(({ node, confirmed, failures, problem }) => {
+    return [...this.#targets.values()].map(({ node, confirmed, failures, problem: own }) => {
+      // Neither hides the other: what is left when one is mended is known before. First what holds for every target.
+      const problem = [this.#problem, own].filter((one) => one !== undefined).join('; ');
       const equal = confirmed === undefined ? undefined : this.#equalMs.get(copyText(confirmed));
       const state = failures >= FAILED_AFTER ? 'failed' : confirmed === undefined ? 'syncing' : 'live';
       return {
@@ -91,7 +95,7 @@ export class CopySender {
         state,
         ...(confirmed === undefined ? {} : { sequence: confirmed.sequence }),
         ...(equal === undefined ? {} : { ageMs: Math.round(performance.now() - equal) }),
-        ...(problem === undefined ? {} : { problem }),
+        ...(problem === '' ? {} : { problem }),
       };
     });
   }
@@ -130,20 +134,42 @@ export class CopySender {
   }
 
   async #round(): Promise<void> {
-    const { copies, epoch, log, volumeId } = this.#options;
+    const { copies, epoch } = this.#options;
     try {
       const before = performance.now();
       const taken = await copies.take(epoch, this.#newest);
       this.#newest = taken ?? this.#newest;
       if (this.#newest !== undefined) this.#equalMs.set(copyText(this.#newest), before);
-      for (const target of this.#targets.values()) void this.#bring(target);
+    } catch (error) {
+      const message = messageOf(error);
+      this.#tell(`take_failed: ${message}`);
+      if (isShortOfRoom(message)) await this.#makeRoom();
+      return;
+    }
+    this.#tell(undefined);
+    for (const target of this.#targets.values()) void this.#bring(target);
+    await this.#tidy();
+  }
+
+  #tell(problem: string | undefined): void {
+    if (this.#stop.signal.aborted || problem === this.#problem) return;
+    const { log, onChange, volumeId } = this.#options;
+    if (problem !== undefined) log.warn('no copy of a volume was taken', { volume: volumeId, problem });
+    this.#problem = problem;
+    onChange();
+  }
+
+  /** Whatever becomes of that, the copy was taken. */
+  async #tidy(): Promise<void> {
+    try {
       await this.#prune();
-      this.#problem = undefined;
+      this.#leftOver = undefined;
     } catch (error) {
       const problem = messageOf(error);
-      if (!this.#stop.signal.aborted && problem !== this.#problem)
-        log.warn('no copy of a volume was taken', { volume: volumeId, problem });
-      this.#problem = problem;
+      const { log, volumeId } = this.#options;
+      if (!this.#stop.signal.aborted && problem !== this.#leftOver)
+        log.warn('copies that nobody needs any more were not removed', { volume: volumeId, problem });
+      this.#leftOver = problem;
       if (isShortOfRoom(problem)) await this.#makeRoom();
     }
   }

@@ -50,8 +50,12 @@ export const VOLUME_COPIES: Listing<VolumeCopy> = {
       cell: (record) => {
         const epoch = textOf(record.formerEpoch);
         const former = epoch === '' ? [] : [`was the primary until epoch ${epoch}; its bytes are kept`];
-        const misplaced = textOf(record.misplaced);
-        return [...former, ...(misplaced === '' ? [] : [`cannot take over: ${misplaced}`])].join('; ');
+        const [misplaced, problem] = [textOf(record.misplaced), textOf(record.problem)];
+        return [
+          ...former,
+          ...(misplaced === '' ? [] : [`cannot take over: ${misplaced}`]),
+          ...(problem === '' ? [] : [`nothing newer comes: ${problem}`]),
+        ].join('; ');
       },
     },
   ],

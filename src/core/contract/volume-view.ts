@@ -53,13 +53,14 @@ export function volumeView(
     primaryNodeId: record.primaryNodeId ?? null,
     wantedReplicas: record.copies,
     replicas: record.replicas.map(({ nodeId, state, formerEpoch, misplaced }) => {
-      const ageMs = copies.get(nodeId)?.ageMs;
+      const { ageMs, problem } = copies.get(nodeId) ?? {};
       return {
         nodeId,
         state,
         lagSeconds: ageMs === undefined ? null : Math.round(ageMs / 100) / 10,
         ...(formerEpoch === undefined ? {} : { formerEpoch }),
         ...(misplaced === undefined ? {} : { misplaced }),
+        ...(problem === undefined ? {} : { problem }),
       };
     }),
     accessMode: record.accessMode,

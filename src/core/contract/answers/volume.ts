@@ -48,6 +48,7 @@ const volumeFields = {
         optional: true,
         description: 'Why it cannot take over, although it is kept: whose residency excludes its node.',
       },
+      problem: { ...text, optional: true, description: 'Why its primary brings it nothing newer.' },
     },
   }),
   accessMode: { type: 'string', values: ['ReadWriteOnce'] },

@@ -102,6 +102,7 @@ export function CopiesPanel({ volume }: { readonly volume: Volume }) {
                 ? ''
                 : `; it was the primary until epoch ${copy.formerEpoch} and may hold bytes that no copy has`}
               {copy.misplaced === undefined ? '' : `; it cannot take over: ${copy.misplaced}`}
+              {copy.problem === undefined ? '' : `; nothing newer comes: ${copy.problem}`}
             </span>
             {mayManage ? (
               <IconButton
