@@ -238,6 +238,37 @@ describe('the sender of copies', () => {
     await sender.end();
   });
 
+  it('knows the age of a copy whose parent was given up, while a whole one is under way', async () => {
+    const copies = new Changing();
+    copies.usedShare = 0.95;
+    const lost = { ok: false, where: 'way', reason: 'connection_lost', message: 'cut' } as const;
+    const never = new Promise<SendOutcome>(() => {});
+    const { parents, sender } = await sent(
+      copies,
+      (count) => (count === 1 ? OK : count === 2 ? lost : never),
+      3,
+    );
+    expect(parents).toEqual([undefined, '2.1', undefined]);
+    expect(sender.state()).toMatchObject([{ state: 'live', sequence: 1 }]);
+    const ageMs = (): number => sender.state()[0]?.ageMs ?? 0;
+    const before = ageMs();
+    expect(before).toBeGreaterThan(0);
+    await expect.poll(ageMs, POLL).toBeGreaterThan(before);
+  });
+
+  it('calls no copy live of which it does not know how old it is', async () => {
+    const before = [{ epoch: 1, sequence: 7 }];
+    const refused = {
+      ok: false,
+      where: 'receiver',
+      reason: 'receive_failed',
+      message: '',
+      have: ['1.7'],
+    } as const;
+    const { sender } = await sent(new Changing(before), () => refused, 1);
+    expect(sender.state()).toMatchObject([{ state: 'syncing', sequence: 7 }]);
+  });
+
   it('gives up parents of copies that lag when the volume is nearly full', async () => {
     const copies = new Changing();
     copies.usedShare = 0.95;

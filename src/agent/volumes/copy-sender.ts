@@ -89,7 +89,8 @@ export class CopySender {
       // Neither hides the other: what is left when one is mended is known before. First what holds for every target.
       const problem = [this.#problem, own].filter((one) => one !== undefined).join('; ');
       const equal = confirmed === undefined ? undefined : this.#equalMs.get(copyText(confirmed));
-      const state = failures >= FAILED_AFTER ? 'failed' : confirmed === undefined ? 'syncing' : 'live';
+      // How far behind it is has to be known: it may be a copy of an earlier process.
+      const state = failures >= FAILED_AFTER ? 'failed' : equal === undefined ? 'syncing' : 'live';
       return {
         nodeId: node,
         state,
@@ -295,7 +296,13 @@ export class CopySender {
     for (const copy of all) {
       if (isSameCopy(copy, this.#newest) || isFrom(copy) || (!tight && isParent(copy))) continue;
       await copies.drop(copy);
-      this.#equalMs.delete(copyText(copy));
     }
+    const left = (await copies.list()).map(copyText);
+    // What a target has is as old as it is, whether it is still kept here or not.
+    const known = new Set([
+      ...left,
+      ...targets.flatMap(({ confirmed }) => (confirmed ? [copyText(confirmed)] : [])),
+    ]);
+    for (const name of this.#equalMs.keys()) if (!known.has(name)) this.#equalMs.delete(name);
   }
 }

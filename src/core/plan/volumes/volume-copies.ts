@@ -14,7 +14,12 @@ import {
 } from './volume-facts.ts';
 
 /** A copy that is further behind than this is not live: too much would be lost with the primary. */
-export const LIVE_WITHIN_MS = 60_000;
+const LIVE_WITHIN_MS = 60_000;
+
+/** Of unknown age is not recent: agents of every release say how old what is live is, as soon as they know. */
+export function isRecent(ageMs: number | undefined): boolean {
+  return ageMs !== undefined && ageMs <= LIVE_WITHIN_MS;
+}
 
 /** Nodes that could keep the volume, the least loaded first; the name decides between equals, so the choice is always the same. */
 export function candidates(facts: VolumeFacts, fits: (node: VolumeNode) => boolean): readonly VolumeNode[] {
@@ -47,7 +52,7 @@ function stateOf(facts: VolumeFacts, copy: VolumeReplica): VolumeReplica['state'
     record.primaryNodeId === undefined ? undefined : seenAs(facts, record.primaryNodeId, 'primary');
   const reported = primary?.copies?.find(({ nodeId }) => nodeId === copy.nodeId);
   if (reported === undefined) return copy.state === 'failed' ? 'syncing' : copy.state;
-  if (reported.state === 'live' && (reported.ageMs ?? 0) > LIVE_WITHIN_MS) return 'syncing';
+  if (reported.state === 'live' && !isRecent(reported.ageMs)) return 'syncing';
   return reported.state;
 }
 

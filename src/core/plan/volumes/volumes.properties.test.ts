@@ -106,7 +106,7 @@ class World {
     if (record.primaryNodeId === name) {
       const copies = record.replicas.map(({ nodeId }) => ({
         nodeId,
-        state: live ? ('live' as const) : ('syncing' as const),
+        ...(live ? ({ state: 'live', ageMs: 500 } as const) : ({ state: 'syncing' } as const)),
       }));
       this.#seen.set(name, { ...base, role: 'primary', copies });
       if (isLeased(record)) {

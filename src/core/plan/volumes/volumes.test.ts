@@ -106,6 +106,8 @@ describe('copies', () => {
     const old = plan({ record, nodes, seen: seen([told('b', 'live', 60_001), told('c', 'failed')]) });
     expect(old.copies).toEqual(['b syncing', 'c failed']);
     expect(old.kinds).toEqual(['volume.copy_failed']);
+    const unknown = { nodeId: 'b', state: 'live' } as const;
+    expect(plan({ record, nodes, seen: { a: { copies: [unknown] } } }).copies[0]).toBe('b syncing');
   });
 
   it('of a silent node fail and wait for it; of a lost one they are made elsewhere, and the node is told on its return', () => {

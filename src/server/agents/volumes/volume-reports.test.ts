@@ -86,7 +86,7 @@ function say(
   tenantId: TenantId,
   ids: readonly string[],
   diverged: number,
-  measured: Pick<VolumeObservation, 'usedBytes' | 'sizeBytes'> = {},
+  measured: Pick<VolumeObservation, 'usedBytes' | 'sizeBytes' | 'copies'> = {},
 ): void {
   const session = { identity: { tenantId, node: 'n', epoch: 1 }, generation: 1 } as unknown as AgentSession;
   const kept = Array.from({ length: diverged }, (_, epoch) => ({ epoch, path: `/d/${epoch}` }));
@@ -116,6 +116,15 @@ it('stores what every tenant says, also beside a node that says far too much', a
   await vi.waitFor(() => expect(seen(BANK)).toHaveLength(1));
   await vi.waitFor(() => expect(seen(SHOP)).toHaveLength(many.length));
   expect(refused).toBe(0);
+});
+
+it('stores at once that a copy is far behind, and that its age is not known any more', async () => {
+  await stored(SHOP, ['vol_a']);
+  const seen = () => store.forTenant(SHOP).list('volume-observations')[0]?.record.copies?.[0];
+  for (const age of [{ ageMs: 500 }, {}, { ageMs: 600 }, { ageMs: 60_001 }]) {
+    say(SHOP, ['vol_a'], 0, { copies: [{ nodeId: 'n2', state: 'live', ...age }] });
+    await vi.waitFor(() => expect(seen()).toEqual({ nodeId: 'n2', state: 'live', ...age }));
+  }
 });
 
 it('tells once that a volume is nearly full, and once that it has room again', async () => {

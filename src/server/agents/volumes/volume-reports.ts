@@ -6,7 +6,7 @@ import { canonicalJson } from '../../../core/model/canonical.ts';
 import type { TenantId } from '../../../core/model/ids.ts';
 import { formatBytes } from '../../../core/model/quantity.ts';
 import type { VolumeRecord } from '../../../core/model/volume.ts';
-import { LIVE_WITHIN_MS } from '../../../core/plan/volumes/volume-copies.ts';
+import { isRecent } from '../../../core/plan/volumes/volume-copies.ts';
 import type { Clock } from '../../clock.ts';
 import type { Journal, PublishedEvent } from '../../journal/journal.ts';
 import type { Stored } from '../../store/collection.ts';
@@ -54,12 +54,12 @@ function standing({ measuredAt: _at, usedBytes: _used, copy, copies, ...seen }: 
   return canonicalJson({
     ...seen,
     copyEpoch: copy?.epoch,
-    copies: copies?.map(({ nodeId, state, problem, ageMs = 0 }) => ({
+    copies: copies?.map(({ nodeId, state, problem, ageMs }) => ({
       nodeId,
       state,
       problem,
       // The owner of the shard may be another process, which reads only what is stored.
-      isRecent: ageMs <= LIVE_WITHIN_MS,
+      isRecent: isRecent(ageMs),
     })),
   });
 }

@@ -2,7 +2,7 @@ import type { CopyAges } from '../../../core/protocol/peer-messages.ts';
 import type { SeenVolume } from '../../../core/contract/volume-seen.ts';
 import type { NodeName, TenantId } from '../../../core/model/ids.ts';
 import { fencedAfterMs, type VolumeRecord } from '../../../core/model/volume.ts';
-import { LIVE_WITHIN_MS } from '../../../core/plan/volumes/volume-copies.ts';
+import { isRecent } from '../../../core/plan/volumes/volume-copies.ts';
 import type { CopyAge } from '../../../core/plan/volumes/volume-facts.ts';
 import type { RepeatedLeases } from '../../runtime/volume-signs.ts';
 
@@ -17,7 +17,7 @@ interface PastAges extends CopyAges {
 
 /** Which copies are within the limit of live; a change of it triggers a reconcile. */
 function withinLimit({ copies = [] }: SeenVolume): string {
-  return copies.map(({ nodeId, ageMs = 0 }) => `${nodeId}:${ageMs <= LIVE_WITHIN_MS}`).join();
+  return copies.map(({ nodeId, ageMs }) => `${nodeId}:${isRecent(ageMs)}`).join();
 }
 
 /**
