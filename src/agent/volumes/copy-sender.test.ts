@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream';
+import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { CopyLink, OutgoingCopy, SendOutcome } from './copy-link.ts';
 import { CopySender } from './copy-sender.ts';
@@ -48,6 +49,27 @@ class Changing implements SnapshotCopies {
   }
 }
 
+/** As an engine that keeps the last two moments, and cannot send what became of another. */
+class TwoKept extends Changing {
+  readonly keepsTwo = true;
+  /** Copies of which something went while they were read. */
+  readonly torn: string[] = [];
+  prepareMs = 0;
+  override async take(epoch: number): Promise<Copy> {
+    const copy = await super.take(epoch);
+    this.kept = this.kept.slice(-2);
+    return copy;
+  }
+  override async send(copy?: CopyName, parent?: CopyName): ReturnType<SnapshotCopies['send']> {
+    const [older, newest] = this.kept.length === 1 ? [undefined, this.kept[0]] : this.kept;
+    if (copy === undefined || !isSameCopy(copy, newest)) throw new Error('only the newest copy can be sent');
+    if (parent !== undefined && !isSameCopy(parent, older)) throw new Error('the parent is not kept');
+    if (this.prepareMs > 0) await pause(this.prepareMs);
+    if (!this.kept.some((one) => isSameCopy(one, copy))) this.torn.push(copyText(copy));
+    return super.send();
+  }
+}
+
 const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 const POLL = { timeout: 10_000 };
 const NOWHERE: CopyLink['fetch'] = () => {
@@ -62,7 +84,10 @@ function senderOf(
   warn: (message: string) => void = () => {},
 ): CopySender {
   const volume = {
-    measure: async () => ({ sizeBytes: 100, usedBytes: 100 * copies.usedShare }),
+    measure: async () => {
+      await pause(1);
+      return { sizeBytes: 100, usedBytes: 100 * copies.usedShare };
+    },
   } as unknown as OpenVolume;
   const options = { volumeId: 'vol_1', engine: 'btrfs', epoch: 2, volume, copies, intervalMs: 1, onChange };
   return new CopySender({ ...options, link: { send, fetch: NOWHERE }, log: { ...log, warn } });
@@ -84,7 +109,7 @@ async function sent(
   });
   sender.setTargets(['b']);
   await done.promise;
-  await new Promise((resolve) => setTimeout(resolve, 50));
+  await pause(50);
   await sender.end();
   return { parents, sender };
 }
@@ -125,7 +150,7 @@ describe('the sender of copies', () => {
     const missing = { ok: false, where: 'receiver', reason: 'parent_missing', message: '' } as const;
     const late = async (): Promise<SendOutcome> => {
       // Many rounds go by, each of which removes what nobody needs.
-      await new Promise((resolve) => setTimeout(resolve, 100));
+      await pause(100);
       return { ...missing, have: ['2.5'] };
     };
     const { parents } = await sent(new Changing(before), (count) => (count === 1 ? late() : OK), 2);
@@ -276,4 +301,106 @@ describe('the sender of copies', () => {
     await sent(copies, (count) => (count === 1 ? OK : lost), 2);
     expect(copies.kept.map(copyText)).not.toContain('2.1');
   });
+});
+
+describe('the sender of copies of an engine that keeps two', () => {
+  const lost = { ok: false, where: 'way', reason: 'connection_lost', message: 'cut' } as const;
+  /** `b` as told, `c` at once; until both were sent so many. Of each copy what it is the difference to. */
+  const sentToBoth = async (
+    copies: TwoKept,
+    ofB: (count: number) => Promise<SendOutcome>,
+    times: { readonly b: number; readonly c: number },
+  ): Promise<Record<string, readonly (number | undefined)[]>> => {
+    const parents: Record<'b' | 'c', (number | undefined)[]> = { b: [], c: [] };
+    const sender = senderOf(copies, async ({ target, header }) => {
+      const list = parents[target === 'b' ? 'b' : 'c'];
+      list.push(header.parent);
+      return target === 'b' ? await ofB(list.length) : OK;
+    });
+    sender.setTargets(times.c === 0 ? ['b'] : ['b', 'c']);
+    await expect.poll(() => parents.b.length >= times.b && parents.c.length >= times.c, POLL).toBe(true);
+    await sender.end();
+    expect(copies.torn).toEqual([]);
+    return { b: parents.b.slice(0, Math.max(1, times.b)), c: parents.c.slice(0, times.c) };
+  };
+  const slowly = async (): Promise<SendOutcome> => {
+    // Some rounds.
+    await pause(100);
+    return OK;
+  };
+
+  it('sends one whole copy, however long each takes', async () => {
+    const { b } = await sentToBoth(new TwoKept(), slowly, { b: 4, c: 0 });
+    expect(b).toEqual([undefined, 1, 2, 3]);
+  });
+
+  it('sends no more than one whole copy to the slower of two', async () => {
+    const { b = [], c = [] } = await sentToBoth(new TwoKept(), slowly, { b: 4, c: 4 });
+    expect([...b.slice(1), ...c.slice(1)]).not.toContain(undefined);
+  });
+
+  it('keeps nobody from copies for a target that is sent one for ever', async () => {
+    const never = (): Promise<SendOutcome> => new Promise(() => {});
+    const { b, c = [] } = await sentToBoth(new TwoKept(), never, { b: 1, c: 12 });
+    expect(b).toEqual([undefined]);
+    expect(c.slice(1)).not.toContain(undefined);
+  });
+
+  it('keeps nobody from copies for a way that is dead', async () => {
+    const dead = async (count: number): Promise<SendOutcome> => (count === 1 ? OK : lost);
+    const { c = [] } = await sentToBoth(new TwoKept(), dead, { b: 4, c: 12 });
+    expect(c.slice(1)).not.toContain(undefined);
+  });
+
+  it('goes on with a difference after a way that was dead for long, where nobody else waits', async () => {
+    const dead = async (count: number): Promise<SendOutcome> => (count > 1 && count < 4 ? lost : OK);
+    const { b } = await sentToBoth(new TwoKept(), dead, { b: 5, c: 0 });
+    expect(b).toEqual([undefined, 1, 1, 1, 2]);
+  });
+
+  it('also where the volume is nearly full: the copies have none of its room', async () => {
+    const copies = new TwoKept();
+    copies.usedShare = 0.95;
+    const once = async (count: number): Promise<SendOutcome> => (count === 2 ? lost : OK);
+    const { b } = await sentToBoth(copies, once, { b: 4, c: 0 });
+    expect(b).toEqual([undefined, 1, 1, 2]);
+  });
+
+  it('takes nothing in place of what is being read for another, however long that takes', async () => {
+    const copies = new TwoKept();
+    const send = copies.send.bind(copies);
+    // The first one takes longer than a target is waited for.
+    copies.send = async (...asked) => {
+      copies.prepareMs = copies.prepareMs === 0 ? 400 : 1;
+      return send(...asked);
+    };
+    await sentToBoth(copies, async () => OK, { b: 2, c: 3 });
+  });
+});
+
+it.each<readonly [string, (sender: CopySender) => unknown]>([
+  ['its sender ended', (sender) => sender.end()],
+  ['its target went', (sender) => sender.setTargets(['c'])],
+])('sends nothing any more that was being read when %s', async (_when, happens) => {
+  const copies = new Changing();
+  const read = Promise.withResolvers<void>();
+  const asked = Promise.withResolvers<void>();
+  const send = copies.send.bind(copies);
+  copies.send = async () => {
+    asked.resolve();
+    await read.promise;
+    return send();
+  };
+  const sentTo: string[] = [];
+  const sender = senderOf(copies, async ({ target }) => {
+    sentTo.push(target);
+    return OK;
+  });
+  sender.setTargets(['b']);
+  await asked.promise;
+  await happens(sender);
+  read.resolve();
+  await pause(100);
+  await sender.end();
+  expect(sentTo).not.toContain('b');
 });

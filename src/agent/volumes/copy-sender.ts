@@ -20,6 +20,9 @@ const FAILED_AFTER = 3;
 const BUSY: ReadonlySet<string> = new Set(['receiving', 'too_many_streams']);
 /** Room is more than copies: above this share of the volume nothing is kept for copies that lag behind. */
 const TIGHT = 0.9;
+/** Of an engine that keeps two copies: for so many rounds a target holds up others that have the newest, and what nobody else waits for. */
+const HELD_ROUNDS = 6;
+const HELD_ALONE_ROUNDS = 120;
 
 export interface SenderOptions {
   readonly volumeId: string;
@@ -39,6 +42,8 @@ interface Target {
   /** Under way, and what it is the difference to. */
   sending: Copy | undefined;
   from: CopyName | undefined;
+  /** The engine reads what is to be sent. */
+  isPreparing: boolean;
   /** What the next one builds on, when nothing is confirmed yet in this process: a guess that the receiver corrects. */
   guess: CopyName | undefined;
   /** What it has is known from what it said. */
@@ -64,6 +69,8 @@ export class CopySender {
   /** What was there when it began: until a target has said what it has, any of them may be what both have. */
   #before: ReadonlySet<string> = new Set();
   #newest: Copy | undefined;
+  /** Rounds in a row without a take. */
+  #held = 0;
   #running: Promise<void> | undefined;
   /** Why nothing can be taken. */
   #problem: string | undefined;
@@ -77,7 +84,7 @@ export class CopySender {
     for (const node of this.#targets.keys()) if (!nodes.includes(node)) this.#targets.delete(node);
     for (const node of nodes) {
       if (this.#targets.has(node)) continue;
-      const fresh = { confirmed: undefined, sending: undefined, from: undefined };
+      const fresh = { confirmed: undefined, sending: undefined, from: undefined, isPreparing: false };
       const rest = { guess: undefined, hasAnswered: false, problem: undefined, failures: 0, retryAtMs: 0 };
       this.#targets.set(node, { node, ...fresh, ...rest });
     }
@@ -137,6 +144,8 @@ export class CopySender {
   async #round(): Promise<void> {
     const { copies, epoch } = this.#options;
     try {
+      if (await this.#isHeld()) return;
+      this.#held = 0;
       const before = performance.now();
       const taken = await copies.take(epoch, this.#newest);
       this.#newest = taken ?? this.#newest;
@@ -150,6 +159,30 @@ export class CopySender {
     this.#tell(undefined);
     for (const target of this.#targets.values()) void this.#bring(target);
     await this.#tidy();
+  }
+
+  /**
+   * A take would drop what a target is being sent, or the next difference for it is made from: that would be a whole copy, over and over where one takes longer
+   * than a round. It waits, but not for ever: not for a way that is dead, and less long while others have the newest.
+   */
+  async #isHeld(): Promise<boolean> {
+    const { copies } = this.#options;
+    const newest = this.#newest;
+    if (copies.keepsTwo !== true || newest === undefined) return false;
+    const targets = [...this.#targets.values()];
+    for (const target of targets) void this.#bring(target);
+    const older = (await copies.list()).filter((copy) => !isSameCopy(copy, newest));
+    const needing = targets.filter((target) =>
+      older.some((copy) => isSent(target, copy) || isParent(target, copy)),
+    );
+    const isAwaited = targets.some(({ confirmed }) => isSameCopy(newest, confirmed));
+    // Until that is over, what is taken now could be sent to nobody.
+    if (!isAwaited && targets.some(({ sending }) => sending !== undefined)) return true;
+    // Of what changes meanwhile a copy would be no state of the volume at all.
+    if (needing.some(({ isPreparing }) => isPreparing)) return true;
+    if (needing.length === 0 || this.#held >= (isAwaited ? HELD_ROUNDS : HELD_ALONE_ROUNDS)) return false;
+    this.#held += 1;
+    return true;
   }
 
   #tell(problem: string | undefined): void {
@@ -221,8 +254,14 @@ export class CopySender {
     const { copies, link, volumeId, engine, epoch } = this.#options;
     const parent = from !== undefined && (await this.#has(from)) ? from : undefined;
     target.from = parent;
-    const { stream, stop } = await copies.send(copy, parent);
+    target.isPreparing = true;
+    const { stream, stop } = await copies.send(copy, parent).finally(() => {
+      target.isPreparing = false;
+    });
     try {
+      // Without its sender, or its target, nothing kept what was read from being replaced.
+      if (this.#stop.signal.aborted || this.#targets.get(target.node) !== target)
+        throw new Error('the node is to get no copy any more');
       const { sequence, takenAt } = copy;
       const built = parent === undefined ? {} : { parent: parent.sequence, parentEpoch: parent.epoch };
       return await link.send(
@@ -287,14 +326,13 @@ export class CopySender {
     const { sizeBytes, usedBytes } = await volume.measure();
     const targets = [...this.#targets.values()];
     const unsure = targets.some(({ confirmed }) => confirmed === undefined);
-    const tight = usedBytes > sizeBytes * TIGHT;
-    const isFrom = (copy: CopyName): boolean =>
-      targets.some(({ sending, from }) => isSameCopy(copy, sending) || isSameCopy(copy, from));
-    const isParent = (copy: CopyName): boolean =>
-      targets.some(({ confirmed, guess }) => isSameCopy(copy, confirmed) || isSameCopy(copy, guess)) ||
+    const tight = copies.keepsTwo !== true && usedBytes > sizeBytes * TIGHT;
+    const isFrom = (copy: CopyName): boolean => targets.some((target) => isSent(target, copy));
+    const mayBeParent = (copy: CopyName): boolean =>
+      targets.some((target) => isParent(target, copy)) ||
       (unsure && (copy.epoch < this.#options.epoch || this.#before.has(copyText(copy))));
     for (const copy of all) {
-      if (isSameCopy(copy, this.#newest) || isFrom(copy) || (!tight && isParent(copy))) continue;
+      if (isSameCopy(copy, this.#newest) || isFrom(copy) || (!tight && mayBeParent(copy))) continue;
       await copies.drop(copy);
     }
     const left = (await copies.list()).map(copyText);
@@ -305,4 +343,12 @@ export class CopySender {
     ]);
     for (const name of this.#equalMs.keys()) if (!known.has(name)) this.#equalMs.delete(name);
   }
+}
+
+function isSent({ sending, from }: Target, copy: CopyName): boolean {
+  return isSameCopy(copy, sending) || isSameCopy(copy, from);
+}
+
+function isParent({ confirmed, guess }: Target, copy: CopyName): boolean {
+  return isSameCopy(copy, confirmed) || isSameCopy(copy, guess);
 }

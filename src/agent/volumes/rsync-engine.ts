@@ -91,6 +91,7 @@ export class RsyncEngine implements VolumeEngine {
 }
 
 class RsyncVolume implements OpenVolume, SnapshotCopies {
+  readonly keepsTwo = true;
   readonly mount: Mount;
   readonly image: string;
   readonly #image: Image;

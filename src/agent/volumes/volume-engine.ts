@@ -61,6 +61,11 @@ export interface OpenVolume {
 
 /** Copies that are taken at moments in time (asynchronous engines). */
 export interface SnapshotCopies {
+  /**
+   * The last two alone are kept, beside the volume: `take` drops what is older, and only the newest can be sent, from the other one or whole. Until
+   * `send` has resolved, none that it reads may go. Absent: each stays until it is dropped, in room of the volume.
+   */
+  readonly keepsTwo?: true;
   /** What was writable under an earlier epoch is kept aside, read-only, and never written or overwritten again. */
   demote(): Promise<void>;
   /** Complete ones, oldest first. What a cut connection left half received is removed. */
