@@ -228,10 +228,9 @@ describe('the sender of copies', () => {
     };
     const told: (string | undefined)[] = [];
     const lost = { ok: false, where: 'way', reason: 'connection_lost', message: 'cut' } as const;
-    let answers = 0;
     const sender: CopySender = senderOf(
       copies,
-      async ({ target }) => (target === 'b' && (answers += 1) === 1 ? lost : OK),
+      async ({ target }) => (target === 'b' && isShort ? lost : OK),
       () => told.push(sender.state()[1]?.problem),
     );
     const problems = (): unknown => sender.state().map(({ problem }) => problem);
@@ -242,6 +241,21 @@ describe('the sender of copies', () => {
     await expect.poll(problems, POLL).toEqual([undefined, undefined]);
     await sender.end();
     expect([told.includes(short), told.at(-1)]).toEqual([true, undefined]);
+  });
+
+  it('brings what it took last to a target that has not got it, also while nothing can be taken', async () => {
+    const copies = new Changing();
+    const take = copies.take.bind(copies);
+    let count = 0;
+    copies.take = async (epoch) => {
+      count += 1;
+      if (count > 1) throw new Error('No space left on device');
+      return take(epoch);
+    };
+    const lost = { ok: false, where: 'way', reason: 'connection_lost', message: 'cut' } as const;
+    const { parents, sender } = await sent(copies, (answers) => (answers === 1 ? lost : OK), 2);
+    expect(parents).toEqual([undefined, undefined]);
+    expect(sender.state()).toMatchObject([{ state: 'live', sequence: 1 }]);
   });
 
   it('does not take what could not be dropped for what could not be taken', async () => {

@@ -153,12 +153,20 @@ export class CopySender {
     } catch (error) {
       const message = messageOf(error);
       this.#tell(`take_failed: ${message}`);
+      await this.#bringLast();
       if (isShortOfRoom(message)) await this.#makeRoom();
       return;
     }
     this.#tell(undefined);
     for (const target of this.#targets.values()) void this.#bring(target);
     await this.#tidy();
+  }
+
+  /** What was taken before has not reached all of them, perhaps, and is newer than what they have. */
+  async #bringLast(): Promise<void> {
+    const last = this.#newest;
+    if (last === undefined || !(await this.#has(last).catch(() => false))) return;
+    for (const target of this.#targets.values()) void this.#bring(target);
   }
 
   /**
