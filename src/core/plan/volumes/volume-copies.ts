@@ -51,7 +51,9 @@ function stateOf(facts: VolumeFacts, copy: VolumeReplica): VolumeReplica['state'
   const primary =
     record.primaryNodeId === undefined ? undefined : seenAs(facts, record.primaryNodeId, 'primary');
   const reported = primary?.copies?.find(({ nodeId }) => nodeId === copy.nodeId);
-  if (reported === undefined) return copy.state === 'failed' ? 'syncing' : copy.state;
+  // A primary that may be written and names no copy sends it none.
+  const isUnsent = copy.state === 'live' && primary?.state === 'ready';
+  if (reported === undefined) return copy.state === 'failed' || isUnsent ? 'syncing' : copy.state;
   if (reported.state === 'live' && !isRecent(reported.ageMs)) return 'syncing';
   return reported.state;
 }

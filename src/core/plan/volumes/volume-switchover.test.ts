@@ -12,7 +12,8 @@ import { planVolume, type VolumePlan } from './volumes.ts';
 
 const NOW_MS = 1_000_000;
 const OLD = volumeNode('a', { draining: true, schedulable: false, seals: true });
-const COPY = { a: {}, b: { copy: { epoch: 1, sequence: 3, takenAt: '' } } };
+const SENT = ['b', 'c'].map((nodeId) => ({ nodeId, state: 'live', ageMs: 500 }) as const);
+const COPY = { a: { copies: SENT }, b: { copy: { epoch: 1, sequence: 3, takenAt: '' } } };
 const HELD = volumeSample({ copies: 1, replicas: [{ nodeId: n('b'), state: 'live' }] });
 
 function plan(fields: Partial<VolumeRecord> = {}, world: VolumeWorld = {}): VolumePlan {

@@ -110,6 +110,13 @@ describe('copies', () => {
     expect(plan({ record, nodes, seen: { a: { copies: [unknown] } } }).copies[0]).toBe('b syncing');
   });
 
+  it('that a primary which may be written does not name are not live; one that is prepared writes nothing', () => {
+    const record = volumeSample({ copies: 1, replicas: [live('b')] });
+    expect(plan({ record, nodes, seen: { a: { copies: [] } } }).copies).toEqual(['b syncing']);
+    expect(plan({ record, nodes, seen: { a: { state: 'preparing' } } }).copies).toEqual(['b live']);
+    expect(plan({ record, nodes }).copies).toEqual(['b live']);
+  });
+
   it('of a silent node fail and wait for it; of a lost one they are made elsewhere, and the node is told on its return', () => {
     const record = volumeSample({ copies: 1, replicas: [live('b')] });
     const silent = plan({ record, nodes: [a, { ...b, condition: 'failed' }, c] });
