@@ -69,6 +69,7 @@ describe.each(KINDS)('a backup that is restored to %s under agents that live', (
     await first.close();
     stages.length = 0;
 
+    const restoredMs = Date.now();
     const done = await restoreBackup({
       config: loadConfig(dataDir(after), into),
       from: to,
@@ -87,7 +88,7 @@ describe.each(KINDS)('a backup that is restored to %s under agents that live', (
       return agent;
     };
     const [old, promoted] = [await dialled(one), await dialled(two)];
-    expect(old.agent.epoch).toBeGreaterThan(1_000_000);
+    expect(old.agent.epoch).toBeGreaterThan(restoredMs);
     old.volumes = [primary(id, 1), replica(other, 1, 1)];
     promoted.volumes = [primary(id, 2), primary(other, 1)];
     promoted.agent.send({
@@ -120,14 +121,21 @@ describe.each(KINDS)('a backup that is restored to %s under agents that live', (
     expect((await call('POST', '/api/v1/nodes/restored-1/uncordon')).status).toBe(200);
     expect(performance.now() - beganMs).toBeGreaterThanOrEqual(FENCED_MS);
     const ordered = await old.assignment(({ volumes }) => volumes !== undefined);
-    expect(ordered.volumes).toContainEqual(
-      expect.objectContaining({ id, role: 'primary', epoch: 1_000_001 }),
-    );
+    const raised = ordered.volumes?.find((volume) => volume.id === id)?.epoch ?? 0;
+    expect(raised).toBeGreaterThan(restoredMs);
+    expect(ordered.volumes).toContainEqual(expect.objectContaining({ id, role: 'primary', epoch: raised }));
     expect(leases(promoted)).toBe(0);
     expect((await call('POST', '/api/v1/nodes/restored-2/uncordon')).status).toBe(200);
     const demoted = await promoted.assignment(({ volumes }) => volumes !== undefined);
-    expect(demoted.volumes).toContainEqual(
-      expect.objectContaining({ id, role: 'replica', epoch: 1_000_001 }),
-    );
+    expect(demoted.volumes).toContainEqual(expect.objectContaining({ id, role: 'replica', epoch: raised }));
+
+    // Moved under this store, and then the same backup once more: no agent knows a newer epoch than it.
+    const last = `third-${kind}`;
+    const lastInto = await STORES[kind](last);
+    await second.close();
+    stages.length = 0;
+    await restoreBackup({ config: loadConfig(dataDir(last), lastInto), from: to, passphrase, signal });
+    const third = await started(last, lastInto);
+    await volumeOnce(third.plane.as(tenant.token), id, ({ epoch }) => epoch > raised + 1);
   }, 60_000);
 });

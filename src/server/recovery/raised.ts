@@ -1,13 +1,14 @@
 import type { InstanceRecord } from '../../core/model/instance.ts';
 import type { NodeRecord } from '../../core/model/node.ts';
+import { raisedAbove } from '../../core/model/raised.ts';
 import type { VolumeClaims, VolumeRecord } from '../../core/model/volume.ts';
 import { parseHotKey } from '../store/keys.ts';
 import type { KvEntry } from '../store/kv.ts';
 import { decodeRecord, encodeRecord } from '../store/records.ts';
 
 /**
- * What was given out after the backup was made is given to nobody else: every number that agents or clients compare continues above
- * whatever it can have reached since.
+ * What was given out after the backup was made, also by a store that was restored from it before, is given to nobody else: every number
+ * that agents or clients compare continues above whatever it can have reached since. These are for a clock that was set back.
  */
 const SESSIONS = 1_000_000;
 const PROMOTIONS = 1_000_000;
@@ -15,6 +16,14 @@ const ATTEMPTS = 1_000;
 const COMMITS = 1_000_000_000;
 /** Revisions that a millisecond is worth: a store that went through etcd and back is above where it was, too. */
 const REVISIONS_PER_MS = 100;
+
+export interface Raise {
+  /** Of the backup. */
+  readonly revision: number;
+  /** Of the restored store. */
+  readonly head: number;
+  readonly nowMs: number;
+}
 
 /** `ordersHeld.start` of a node whose store was restored. */
 export const RESTORED = 'restore';
@@ -43,7 +52,7 @@ export class Mounting {
 }
 
 export function raisedHead(revision: number, nowMs: number): number {
-  return Math.max(revision + COMMITS, nowMs * REVISIONS_PER_MS);
+  return raisedAbove(revision, nowMs * REVISIONS_PER_MS, COMMITS);
 }
 
 /**
@@ -53,8 +62,7 @@ export function raisedHead(revision: number, nowMs: number): number {
  */
 export function raisedEntry(
   entry: KvEntry,
-  revision: number,
-  head: number,
+  { revision, head, nowMs }: Raise,
   mounting: ReadonlySet<string> = new Set(),
 ): KvEntry | undefined {
   const hot = parseHotKey(entry.key);
@@ -69,7 +77,7 @@ export function raisedEntry(
     const node = decodeRecord<NodeRecord>(entry.key, entry.value);
     return changed({
       ...node,
-      sessionEpoch: node.sessionEpoch + SESSIONS,
+      sessionEpoch: raisedAbove(node.sessionEpoch, nowMs, SESSIONS),
       schedulable: false,
       ordersHeld: { start: RESTORED, revision },
     } satisfies NodeRecord);
@@ -77,10 +85,12 @@ export function raisedEntry(
   if (hot.kind === 'instances') {
     const instance = decodeRecord<InstanceRecord>(entry.key, entry.value);
     if (!mounting.has(`${hot.tenantId}/${instance.deployment}`)) return entry;
-    return changed({ ...instance, attempt: instance.attempt + ATTEMPTS } satisfies InstanceRecord);
+    const attempt = raisedAbove(instance.attempt, nowMs, ATTEMPTS);
+    return changed({ ...instance, attempt } satisfies InstanceRecord);
   }
   if (hot.kind !== 'volumes') return entry;
   const volume = decodeRecord<VolumeRecord>(entry.key, entry.value);
   if (volume.class !== 'replicated') return entry;
-  return changed({ ...volume, epoch: volume.epoch + PROMOTIONS } satisfies VolumeRecord);
+  const epoch = raisedAbove(volume.epoch, nowMs, PROMOTIONS);
+  return changed({ ...volume, epoch } satisfies VolumeRecord);
 }

@@ -15,7 +15,7 @@ import { isEmptyStore, placeName, writeWhole } from '../store/whole-store.ts';
 import type { Contents } from './digest.ts';
 import { RecoveryError } from './failure.ts';
 import { type OpenedBackup, openBackup, requireStore } from './opened-backup.ts';
-import { Mounting, raisedEntry, raisedHead } from './raised.ts';
+import { Mounting, type Raise, raisedEntry, raisedHead } from './raised.ts';
 import { type KeptKey, planKeys, writeKeys } from './server-keys.ts';
 import { storePlace } from './store-place.ts';
 
@@ -97,15 +97,15 @@ function tellings(noted: Noted, { createdAt, revision }: OpenedBackup, head: num
 
 async function* raisedPages(
   backup: OpenedBackup,
-  head: number,
+  raise: Raise,
   noted: Noted,
   mounting: ReadonlySet<string>,
 ): AsyncGenerator<readonly KvEntry[]> {
   for await (const page of backup.pages) {
     for (const entry of page) note(noted, entry);
-    yield page.flatMap((entry) => raisedEntry(entry, backup.revision, head, mounting) ?? []);
+    yield page.flatMap((entry) => raisedEntry(entry, raise, mounting) ?? []);
   }
-  yield tellings(noted, backup, head);
+  yield tellings(noted, backup, raise.head);
 }
 
 async function surveyed(
@@ -139,11 +139,13 @@ export async function restoreBackup(order: RestoreOrder): Promise<Restored> {
     requireStore(backup, from);
     const plan = planKeys(config, [...backup.keys, ...apart]);
     makeFolder(config.dataDir, '--data-dir');
-    const head = raisedHead(backup.revision, Date.now());
+    const nowMs = Date.now();
+    const head = raisedHead(backup.revision, nowMs);
+    const raise: Raise = { revision: backup.revision, head, nowMs };
     const noted: Noted = { nodes: [], platform: undefined };
     // Before the store: keys without one are found to be the same when this is run once more.
     writeKeys(plan);
-    await writeWhole(place, head, raisedPages(backup, head, noted, mounting));
+    await writeWhole(place, head, raisedPages(backup, raise, noted, mounting));
     return {
       createdAt: backup.createdAt,
       revision: backup.revision,
