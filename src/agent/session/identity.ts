@@ -1,13 +1,12 @@
 import { messageOf } from '../../core/model/values.ts';
-import { errorCode } from '../log.ts';
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
-import { chmod, readFile } from 'node:fs/promises';
+import { chmod } from 'node:fs/promises';
 import { createHash } from 'node:crypto';
 import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { FolderError, makeFolder } from '../../shared/folders.ts';
 import { fields, nonEmpty } from '../engine/fields.ts';
-import { writeWhole } from '../whole-file.ts';
+import { readIfThere, writeWhole } from '../whole-file.ts';
 
 /** What makes this machine the node: kept across starts, readable by its owner only. */
 export interface Identity {
@@ -102,13 +101,4 @@ export async function readOrMakeKey(dataDir: string): Promise<KeyObject> {
 
 export function publicKeyText(key: KeyObject): string {
   return createPublicKey(key).export({ type: 'spki', format: 'der' }).toString('base64');
-}
-
-async function readIfThere(path: string): Promise<string | undefined> {
-  try {
-    return await readFile(path, 'utf8');
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT') return undefined;
-    throw error;
-  }
 }

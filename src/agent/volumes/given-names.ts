@@ -1,7 +1,5 @@
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { errorCode } from '../log.ts';
-import { writeWhole } from '../whole-file.ts';
+import { readIfThere, writeWhole } from '../whole-file.ts';
 import { compareCopies, type CopyName, copyText, parseCopyName } from './volume-engine.ts';
 
 /**
@@ -38,11 +36,7 @@ export class GivenNames {
   }
 
   async #read(): Promise<CopyName | undefined> {
-    try {
-      return parseCopyName(String(JSON.parse(await readFile(this.#file, 'utf8'))));
-    } catch (error) {
-      if (errorCode(error) === 'ENOENT') return undefined;
-      throw error;
-    }
+    const text = await readIfThere(this.#file);
+    return text === undefined ? undefined : parseCopyName(String(JSON.parse(text)));
   }
 }

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { uptime } from 'node:os';
 import { join } from 'node:path';
-import { fields, list, number, text } from '../engine/fields.ts';
-import { writeWhole } from '../whole-file.ts';
+import { fields, fieldsIn, list, number, text } from '../engine/fields.ts';
+import { readIfThere, writeWhole } from '../whole-file.ts';
 
 /** What the watchdog must know to end the writers of a volume without anybody's help. */
 export interface LeaseEntry {
@@ -34,10 +34,16 @@ export async function writeLeases(dataDir: string, leases: readonly LeaseEntry[]
   await writeWhole(leaseFile(dataDir), `${JSON.stringify({ boot: await bootId(), leases })}\n`);
 }
 
-/** Those of this boot: what was mounted before it is not any more, and its times mean nothing now. */
+/**
+ * Those of this boot: what was mounted before it is not any more, and its times mean nothing now. Fails where the file is there and does not
+ * say them.
+ */
 export async function readLeases(dataDir: string): Promise<readonly LeaseEntry[]> {
-  const content = await readFile(leaseFile(dataDir), 'utf8').catch(() => '{}');
-  const stored = fields(JSON.parse(content));
+  const content = await readIfThere(leaseFile(dataDir));
+  if (content === undefined) return [];
+  const stored = fieldsIn(content);
+  if (text(stored['boot']) === undefined)
+    throw new Error(`${leaseFile(dataDir)} is damaged: remove it after a restart of this machine`);
   if (stored['boot'] !== (await bootId())) return [];
   return list(stored['leases']).flatMap((one) => {
     const entry = fields(one);

@@ -12,15 +12,34 @@ export class Leases {
   readonly #deadlines = new Map<string, number>();
   readonly #held = new Map<string, Omit<LeaseEntry, 'deadlineMs'>>();
   #writing: Promise<void> = Promise.resolve();
+  #recalled: Promise<void> | undefined;
 
   constructor(dataDir: string) {
     this.#dataDir = dataDir;
   }
 
-  /** What the agent before this one held. */
+  /** At the start. What cannot be read is told by each volume that needs it, and tried again with it. */
   async load(): Promise<void> {
+    await this.recall().catch(() => {});
+  }
+
+  /**
+   * What the agent before this one held. Fails where that is not known: whoever still writes here would not be ended, and the next entry would
+   * take the others from the watchdog's file.
+   */
+  async recall(): Promise<void> {
+    this.#recalled ??= this.#read().catch((error: unknown) => {
+      this.#recalled = undefined;
+      throw error;
+    });
+    await this.#recalled;
+  }
+
+  async #read(): Promise<void> {
     for (const { deadlineMs, ...entry } of await readLeases(this.#dataDir)) {
-      this.#deadlines.set(entry.volumeId, deadlineMs);
+      // It may have been extended already.
+      const known = this.#deadlines.get(entry.volumeId) ?? -Infinity;
+      this.#deadlines.set(entry.volumeId, Math.max(known, deadlineMs));
       this.#held.set(entry.volumeId, entry);
     }
   }

@@ -31,7 +31,7 @@ export function isLeased({ role, leaseMs }: AssignedVolume): boolean {
 export function planVolume(view: VolumeView): VolumeStep | undefined {
   const { order, state } = view;
   if (state.hold.kind === 'removed') return undefined;
-  if (state.record === 'unread') return { kind: 'recall' };
+  if (state.record === 'unread') return { kind: 'recall', leased: order.class === 'replicated' };
   const known = metadataOf(state)?.epoch ?? 0;
   if (known > order.epoch)
     return refuse('epoch_stale', `the order is of epoch ${order.epoch}, this node is at ${known}`);

@@ -3,7 +3,8 @@ import type { VolumeMetadata } from './volume-metadata.ts';
 
 /** Everything that is ever done to a volume, one at a time. `refuse` ends the pass with its problem; it is tried again later. */
 export type VolumeStep =
-  | { readonly kind: 'recall' }
+  /** `leased`: with who may still write it, from before this agent. */
+  | { readonly kind: 'recall'; readonly leased: boolean }
   | { readonly kind: 'refuse'; readonly reason: string; readonly message: string }
   /** The record is on disk before anything is done under it. */
   | { readonly kind: 'remember'; readonly record: VolumeMetadata }

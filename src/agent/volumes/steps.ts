@@ -103,7 +103,8 @@ export function released(now: LaneState): LaneState {
 }
 
 const EXECUTORS: { readonly [Kind in VolumeStep['kind']]: Executor<Kind> } = {
-  recall: async (_step, { tools, place }) => {
+  recall: async ({ leased }, { tools, place }) => {
+    if (leased) await tools.leases.recall();
     const record = (await tools.records.read(place.id)) ?? 'none';
     return (now) => ({ ...now, record });
   },

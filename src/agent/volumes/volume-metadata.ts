@@ -1,8 +1,8 @@
-import { mkdir, readdir, readFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fields, nonEmpty, number } from '../engine/fields.ts';
+import { fieldsIn, nonEmpty, number } from '../engine/fields.ts';
 import { isPlainId } from '../plain-id.ts';
-import { writeWhole } from '../whole-file.ts';
+import { readIfThere, writeWhole } from '../whole-file.ts';
 
 /** What must outlive the agent: under which epoch this node acts on a volume, and by which engine its bytes are kept. */
 export interface VolumeMetadata {
@@ -28,18 +28,14 @@ export class VolumeMetadataFiles {
     return { id, folder: join(this.folder, id) };
   }
 
-  async all(): Promise<readonly VolumeMetadata[]> {
-    const names = await readdir(this.folder).catch(() => []);
-    const records = await Promise.all(names.filter(isPlainId).map((id) => this.read(id)));
-    return records.filter((record) => record !== undefined);
-  }
-
+  /** Undefined: nothing of it was ever kept here. Fails where that is not known: a primary without its record would begin with nothing. */
   async read(id: string): Promise<VolumeMetadata | undefined> {
-    const text = await readFile(join(this.place(id).folder, FILE), 'utf8').catch(() => undefined);
+    const path = join(this.place(id).folder, FILE);
+    const text = await readIfThere(path);
     if (text === undefined) return undefined;
-    const stored = fields(JSON.parse(text));
+    const stored = fieldsIn(text);
     const epoch = number(stored['epoch']);
-    if (epoch === undefined) throw new Error(`${join(this.place(id).folder, FILE)} is damaged`);
+    if (epoch === undefined) throw new Error(`${path} is damaged`);
     const engine = nonEmpty(stored['engine']);
     const role = stored['role'] === 'primary' ? 'primary' : 'replica';
     return { id, epoch, role, ...(engine === undefined ? {} : { engine }) };

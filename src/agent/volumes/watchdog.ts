@@ -3,27 +3,32 @@
  * volume whose lease ran out must outlive it too. It needs neither the agent nor the engine, only /proc and umount. One per
  * data folder; it goes when the folder does, or when nothing has been leased for a while.
  */
-import { appendFileSync, existsSync, writeFileSync } from 'node:fs';
-import { stat } from 'node:fs/promises';
+import { appendFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { messageOf } from '../../core/model/values.ts';
 import { lockDataDir } from '../session/identity.ts';
 import { fence } from './fence.ts';
-import { type LeaseEntry, leaseFile, machineMs, readLeases } from './lease-file.ts';
+import { KnownLeases } from './known-leases.ts';
+import { type LeaseEntry, machineMs } from './lease-file.ts';
 
 const LOOK_MS = 100;
 const IDLE_END_MS = 60_000;
 
 async function watch(dataDir: string): Promise<void> {
-  let leases: readonly LeaseEntry[] = [];
-  let readAt = '';
   let busyMs = performance.now();
   const fenced = new Map<string, number>();
   const log = (message: string): void => {
     const line = `${JSON.stringify({ time: new Date().toISOString(), message })}\n`;
-    appendFileSync(join(dataDir, 'volumes', 'watchdog.log'), line);
+    try {
+      appendFileSync(join(dataDir, 'volumes', 'watchdog.log'), line);
+    } catch {
+      // On a disk that takes nothing writers end all the same.
+    }
   };
+  const known = new KnownLeases(dataDir, (problem) =>
+    log(`the leases are not known, those read last hold: ${problem}`),
+  );
   const end = async (entry: LeaseEntry): Promise<void> => {
     fenced.set(entry.volumeId, entry.deadlineMs);
     try {
@@ -34,17 +39,9 @@ async function watch(dataDir: string): Promise<void> {
       log(`the lease of ${entry.volumeId} ran out, and it could not be ended: ${messageOf(error)}`);
     }
   };
-  while (existsSync(join(dataDir, 'volumes'))) {
-    const seen = await stat(leaseFile(dataDir), { bigint: true }).then(
-      ({ mtimeNs, ino }) => `${ino}:${mtimeNs}`,
-      () => '',
-    );
-    if (seen !== readAt) {
-      // Half a file cannot be read: it is always replaced whole.
-      leases = await readLeases(dataDir).catch(() => leases);
-      readAt = seen;
-    }
-    if (leases.length > 0) busyMs = performance.now();
+  while (!(await known.isFolderGone())) {
+    const leases = await known.look();
+    if (leases.length > 0 || known.isUnsure) busyMs = performance.now();
     if (performance.now() - busyMs > IDLE_END_MS) return;
     const now = machineMs();
     const due = leases.filter(
