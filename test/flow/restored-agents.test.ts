@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -43,6 +43,9 @@ const leases = ({ agent }: VolumeAgent): number =>
 const orders = ({ agent }: VolumeAgent): number =>
   agent.received.filter(({ type }) => type === 'assignment').length;
 
+const passphrase = 'a passphrase of this test';
+const { signal } = new AbortController();
+
 const KINDS: readonly (keyof typeof STORES)[] = ['SQLite', 'etcd'];
 
 describe.each(KINDS)('a backup that is restored to %s under agents that live', (kind) => {
@@ -56,8 +59,6 @@ describe.each(KINDS)('a backup that is restored to %s under agents that live', (
     const id = await first.volume(tenant, 'data', [one, two]);
     // A lease is a node's: for this volume the second has one all the time.
     const other = await first.volume(tenant, 'other', [two, one]);
-    const passphrase = 'a passphrase of this test';
-    const signal = new AbortController().signal;
     const to = join(folder, `${kind}.backup`);
     const config = loadConfig(dataDir(before), from);
     await makeBackup({ config, to, passphrase, signal, cost: 1024 });
@@ -137,5 +138,64 @@ describe.each(KINDS)('a backup that is restored to %s under agents that live', (
     await restoreBackup({ config: loadConfig(dataDir(last), lastInto), from: to, passphrase, signal });
     const third = await started(last, lastInto);
     await volumeOnce(third.plane.as(tenant.token), id, ({ epoch }) => epoch > raised + 1);
+  }, 60_000);
+});
+
+describe('an older copy of the folder that is put back', () => {
+  it('says what becomes of volumes that moved, and is restored from a backup of itself under epochs that nobody had', async () => {
+    const name = 'copied';
+    const stop = async (stage: PromotionStage): Promise<void> => {
+      await stage.close();
+      stages.length = 0;
+    };
+    const store = join(folder, name, 'store');
+    const copy = join(folder, 'copy');
+    const first = await started(name, {});
+    const tenant = await first.plane.tenant('copied');
+    const one = await first.node(tenant, 'copied-1');
+    const two = await first.node(tenant, 'copied-2');
+    const id = await first.volume(tenant, 'data', [one, two]);
+    await stop(first);
+    cpSync(store, copy, { recursive: true });
+
+    const second = await started(name, {});
+    const dialled = async (
+      stage: PromotionStage,
+      { identity, volumes }: VolumeAgent,
+    ): Promise<VolumeAgent> => {
+      const again = { id: tenant.id, call: stage.plane.as(tenant.token) };
+      const agent = await dialVolumeAgent(stage.flow, again, { ...identity, url: stage.plane.url });
+      agent.volumes = volumes;
+      stage.keep(agent);
+      agent.beatEvery(BEAT_MS);
+      return agent;
+    };
+    const [old, promoted] = [await dialled(second, one), await dialled(second, two)];
+    await old.lease(old.report());
+    old.die();
+    await volumeOnce(second.plane.as(tenant.token), id, ({ epoch }) => epoch === 2);
+    const { asOf } = await promoted.assignment(
+      ({ volumes }) => volumes?.some((volume) => volume.id === id && volume.epoch === 2) ?? false,
+    );
+    await stop(second);
+
+    rmSync(store, { recursive: true });
+    cpSync(copy, store, { recursive: true });
+    const third = await started(name, {});
+    const call = third.plane.as(tenant.token);
+    const held = third.flow.dial({ ...two.identity, url: third.plane.url });
+    await held.welcome({ ...(asOf && { seen: asOf }) });
+    const told = await third.event({ id: tenant.id, call }, 'copied-2', 'node.orders_held');
+    expect(told.message).toContain('Replicated volumes that were promoted or moved since');
+    await volumeOnce(call, id, ({ epoch }) => epoch === 1);
+    await stop(third);
+
+    const to = join(folder, 'copied.backup');
+    await makeBackup({ config: loadConfig(dataDir(name), {}), to, passphrase, signal, cost: 1024 });
+    const config = loadConfig(dataDir('copied-again'), {});
+    const { nodes } = await restoreBackup({ config, from: to, passphrase, signal });
+    expect(nodes).toEqual(['copied-1', 'copied-2']);
+    const fourth = await started('copied-again', {});
+    await volumeOnce(fourth.plane.as(tenant.token), id, ({ epoch }) => epoch > 2);
   }, 60_000);
 });

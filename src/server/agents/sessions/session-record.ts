@@ -9,7 +9,7 @@ import { isRejection } from '../../../core/rejections/reject.ts';
 import { foldCountry, nodeDescription, nodeLabelRule } from '../../../core/rules/node.ts';
 import type { Journal } from '../../journal/journal.ts';
 import { idOf } from '../../store/record-ids.ts';
-import type { Store } from '../../store/store.ts';
+import type { Store, TenantStore } from '../../store/store.ts';
 import { type HandshakeRefusal, STALE } from './handshake.ts';
 import type { KeyedRate } from './keyed-rate.ts';
 import type { StoreLineage } from '../assignments/store-lineage.ts';
@@ -117,6 +117,12 @@ function isSame(one: OrdersMark | undefined, other: OrdersMark): boolean {
   return one?.start === other.start && one.revision === other.revision;
 }
 
+/** Uncordoning raises no epoch: a node that knows a newer one than the copy refuses all orders for the volume. */
+function movedVolumes(tenant: TenantStore): string {
+  if (!tenant.list('volumes').some(({ record }) => record.class === 'replicated')) return '';
+  return '. Replicated volumes that were promoted or moved since stay refused there (epoch_stale): make the copy a backup and restore that (berth server backup, restore) before you uncordon it';
+}
+
 /**
  * The new epoch and what the agent says of its machine, in one guarded commit before the welcome: of two sessions that
  * answer the same challenge epoch, one is stored and the other is stale, on whichever control plane they are.
@@ -195,7 +201,7 @@ export async function recordSession(
         message:
           `${known.name} has orders of revision ${lost.mark.revision} of the store, which was at ${lost.found} when it was opened: an older copy ` +
           'was put back. The node keeps what it runs, and is given no orders until it is uncordoned; then what this store does not ' +
-          'know of is removed there, and what has changed since goes back',
+          `know of is removed there, and what has changed since goes back${movedVolumes(tenant)}`,
         details: { told: lost.mark.revision, found: lost.found },
       });
     }
