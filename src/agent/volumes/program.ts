@@ -1,4 +1,4 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { constants } from 'node:fs';
 import { access } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -11,6 +11,8 @@ const DEFAULT_TIMEOUT_MS = 30_000;
 const MAX_OUTPUT_BYTES = 1024 * 1024;
 /** Nothing of the agent's own environment, and output that a program can parse. */
 const ENVIRONMENT = { PATH: FOLDERS.join(':'), LC_ALL: 'C' };
+/** In a group of its own: what ends the agent's (Ctrl-C in a terminal) does not cut off a change of a file system in its middle. */
+const APART = { detached: true, env: ENVIRONMENT } as const;
 
 /** The programs that are called, with the Debian package that brings each. */
 export const PROGRAMS = {
@@ -92,21 +94,41 @@ export async function run(
 ): Promise<string> {
   const path = await pathOf(program);
   signal?.throwIfAborted();
-  return await new Promise((resolve, reject) => {
-    const child = execFile(
-      path,
-      [...args],
-      { timeout: timeoutMs, killSignal: 'SIGKILL', maxBuffer: MAX_OUTPUT_BYTES, env: ENVIRONMENT, signal },
-      (error, stdout, stderr) => {
-        if (error === null) return resolve(stdout);
-        const text = error.killed === true && timeoutMs > 0 ? `no end in ${timeoutMs} ms` : stderr;
-        reject(new ProgramError(program, typeof error.code === 'number' ? error.code : undefined, text));
-      },
-    );
-    // A program that ends before it has read all says why by itself.
-    child.stdin?.on('error', () => {});
-    if (input !== undefined) child.stdin?.end(input);
+  // Without streams where the machine has no descriptors left.
+  const child: ChildProcess = spawn(path, [...args], APART);
+  const ended = outcome(program, child);
+  let isLate = false;
+  const stop = (): void => {
+    // What it started may hold its output open.
+    child.stdout?.destroy();
+    child.stderr?.destroy();
+    child.kill('SIGKILL');
+  };
+  const onLate = (): void => {
+    isLate = true;
+    stop();
+  };
+  const late = timeoutMs > 0 ? setTimeout(onLate, timeoutMs) : undefined;
+  signal?.addEventListener('abort', stop, { once: true });
+  const printed: Buffer[] = [];
+  let bytes = 0;
+  child.stdout?.on('data', (chunk: Buffer) => {
+    printed.push(chunk);
+    bytes += chunk.length;
+    if (bytes > MAX_OUTPUT_BYTES) stop();
   });
+  // A program that ends before it has read all says why by itself.
+  child.stdin?.on('error', () => {});
+  if (input !== undefined) child.stdin?.end(input);
+  try {
+    await ended;
+    return Buffer.concat(printed).toString('utf8');
+  } catch (error) {
+    throw isLate ? new ProgramError(program, undefined, `no end in ${timeoutMs} ms`) : error;
+  } finally {
+    clearTimeout(late);
+    signal?.removeEventListener('abort', stop);
+  }
 }
 
 /** Its output as a stream that fails when the program does. `stop` ends both. */
@@ -115,8 +137,8 @@ export async function outputOf(
   args: readonly string[],
 ): Promise<{ readonly stream: Readable; readonly stop: () => void }> {
   const child = spawn(await pathOf(program), [...args], {
+    ...APART,
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: ENVIRONMENT,
   });
   // Taken over at once: what a program that has ended leaves unread is thrown away.
   const stream = child.stdout.pipe(new PassThrough(), { end: false });
@@ -156,7 +178,7 @@ export async function feed(
     confinement === undefined
       ? [path, args]
       : [await pathOf('unshare'), confinedCommand(path, args, confinement)];
-  const child = spawn(command, commandArgs, { stdio: ['pipe', 'ignore', 'pipe'], env: ENVIRONMENT });
+  const child = spawn(command, commandArgs, { ...APART, stdio: ['pipe', 'ignore', 'pipe'] });
   const ended = outcome(program, child);
   ended.catch(() => {});
   let failure: unknown;

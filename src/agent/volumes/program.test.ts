@@ -1,0 +1,46 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { feed, outputOf, run } from './program.ts';
+
+const root = mkdtempSync(join(tmpdir(), 'berth-program-'));
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+const SELF = '/proc/self/stat';
+
+/** Of a line of `/proc/<pid>/stat`. */
+function groupOf(stat: string): { readonly pid: number; readonly group: number } {
+  const [pid, , , , group] = stat.split(' ').map(Number);
+  return { pid: pid ?? 0, group: group ?? 0 };
+}
+
+async function* nothing(): AsyncGenerator<Uint8Array> {}
+
+describe('a program', () => {
+  it.each([
+    ['runs', (to: string) => run('cp', [SELF, to])],
+    ['is fed', (to: string) => feed('cp', [SELF, to], nothing(), { heldMs: 10_000 })],
+    ['is read', async (to: string) => (await outputOf('cp', [SELF, to])).stream.resume().toArray()],
+  ])('that %s is in a group of its own, where no signal to that of the agent arrives', async (how, start) => {
+    const to = join(root, how);
+    await start(to);
+    const { pid, group } = groupOf(readFileSync(to, 'utf8'));
+    expect(group).toBe(pid);
+  });
+
+  it('prints, reads, fails, is ended when it takes too long, and when nobody wants it any more', async () => {
+    expect(await run('find', [root, '-maxdepth', '0'])).toBe(`${root}\n`);
+    const reading = ['-files0-from', '-', '-maxdepth', '0'];
+    const many = `${root}\0`.repeat(10_000);
+    expect(await run('find', reading, 10_000, many)).toHaveLength(many.length);
+    const failure = await run('find', [join(root, 'none')]).catch((error: unknown) => error);
+    expect(failure).toMatchObject({ exitCode: 1, message: expect.stringMatching(/^find: .*No such file/) });
+    await expect(run('find', reading, 100)).rejects.toThrow('no end in 100 ms');
+    const stop = new AbortController();
+    const begun = performance.now();
+    setTimeout(() => stop.abort(), 100);
+    await expect(run('find', reading, 30_000, undefined, stop.signal)).rejects.toThrow('find: ');
+    expect(performance.now() - begun).toBeLessThan(20_000);
+  });
+});
