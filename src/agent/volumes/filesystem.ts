@@ -21,6 +21,8 @@ export interface Filesystem {
   shrink?(mountPoint: string, sizeBytes: number): Promise<void>;
   /** `df` shows the size of the device, nothing less. */
   readonly showsWholeDevice: boolean;
+  /** What it says of itself while it is not mounted; undefined: nothing that is whole. Absent: not read. */
+  sizeOf?(image: string): Promise<number | undefined>;
 }
 
 export const EXT4: Filesystem = {
@@ -58,6 +60,11 @@ export const BTRFS: Filesystem = {
   },
   shrink: async (mountPoint, sizeBytes) => {
     await run('btrfs', ['filesystem', 'resize', String(sizeBytes), mountPoint], MAKE_TIMEOUT_MS);
+  },
+  sizeOf: async (image) => {
+    const printed = await run('btrfs', ['inspect-internal', 'dump-super', image]).catch(() => '');
+    const bytes = /^total_bytes\s+(\d+)$/m.exec(printed)?.[1];
+    return bytes !== undefined && /^csum\s.*\[match\]$/m.test(printed) ? Number(bytes) : undefined;
   },
 };
 

@@ -40,6 +40,7 @@ export class Image {
     const mounted = await mountAt(this.mountPoint);
     if (mounted !== undefined && (await this.#isOwn(mounted))) return mounted;
     if ((await this.bytes()) === undefined) await this.#make(sizeBytes, label);
+    await this.#giveBackTail();
     await this.#fillHoles(this.file);
     const device = await this.#mount();
     // From now on it goes with its last mount, also when no agent runs.
@@ -84,6 +85,8 @@ export class Image {
         if (failure === undefined && !isOurs) await detach(this.mountPoint);
       }
       if (failure === undefined && isOurs) return device;
+      // Nothing else gives it up. One that is in use stays until it is not.
+      if (isOurs) await releaseLoop(device);
       if (isOurs || attempt === MOUNT_TRIES)
         throw failure ?? new Error(`${device} was taken by another file before it was mounted`);
       await pause(50 * attempt);
@@ -104,6 +107,12 @@ export class Image {
       await rm(unfinished, { force: true });
       throw error;
     }
+  }
+
+  /** A file that was cut below its file system, by a growth that was cut off: it cannot be mounted. */
+  async #giveBackTail(): Promise<void> {
+    const held = await this.#filesystem.sizeOf?.(this.file);
+    if (held !== undefined && held > ((await this.bytes()) ?? held)) await truncate(this.file, held);
   }
 
   /** A file system may have zeroed blocks, which takes them out of the file: they are allocated on the host again. */
@@ -131,27 +140,31 @@ export class Image {
   async resize(sizeBytes: number): Promise<void> {
     const before = (await this.bytes()) ?? 0;
     const wanted = Math.max(sizeBytes, this.#filesystem.leastGrownBytes);
-    if (sizeBytes > before) await this.#grow(before, wanted);
+    const { sizeBytes: held } = await this.measure();
+    // Held: the file was cut below its file system.
+    if (sizeBytes > before || held > before) await this.#grow(before, Math.max(wanted, held));
     else if (wanted < before && this.shrinks) await this.#shrink(wanted);
-    else if (await this.#isHalfGrown(before)) await this.#grow(before, before);
+    else if (this.#isHalfGrown(before, held)) await this.#grow(before, before);
   }
 
   /** The file has its new size, and the file system did not take it. Less than a block may be left over. */
-  async #isHalfGrown(fileBytes: number): Promise<boolean> {
-    if (!this.#filesystem.showsWholeDevice) return false;
-    return fileBytes - (await this.measure()).sizeBytes >= LARGEST_BLOCK;
+  #isHalfGrown(fileBytes: number, heldBytes: number): boolean {
+    return this.#filesystem.showsWholeDevice && fileBytes - heldBytes >= LARGEST_BLOCK;
   }
 
   async #grow(before: number, wanted: number): Promise<void> {
     if (wanted > before) await run('fallocate', ['--length', String(wanted), this.file], MAKE_TIMEOUT_MS);
     const device = await this.#device();
     await run('losetup', ['--set-capacity', device]);
+    const { sizeBytes: held } = await this.measure();
     try {
       await this.#filesystem.grow(this.mountPoint, device);
     } catch (error) {
-      // What the file system did not take is given back: the size of the file is the size of the volume.
-      await truncate(this.file, before);
-      await run('losetup', ['--set-capacity', device]);
+      // What the file system did not take is given back: the size of the file is the size of the volume. A program that was ended may have done it all the same.
+      if (held <= before && (await this.measure()).sizeBytes === held) {
+        await truncate(this.file, before);
+        await run('losetup', ['--set-capacity', device]);
+      }
       throw error;
     }
   }
