@@ -11,6 +11,7 @@ import { CopySender } from '../../src/agent/volumes/copy-sender.ts';
 import type { Copy, OpenVolume, SnapshotCopies } from '../../src/agent/volumes/volume-engine.ts';
 import { CopyRefusedError, Volumes, type VolumesOptions } from '../../src/agent/volumes/volumes.ts';
 import { eventually } from '../support/eventually.ts';
+import { makeApart } from '../support/harness/apart-image.ts';
 import { removeWithMounts } from '../support/harness/mounts.ts';
 import { ensurePackages } from '../support/harness/packages.ts';
 
@@ -273,5 +274,19 @@ describe('the node of a copy, while the volume is written over and over', () => 
     expect(again?.have).toBeUndefined();
     expect(await pair.send(second)).toMatchObject({ ...short, kept: [], told: undefined });
     expect(await pair.send(second)).toMatchObject({ ok: true, kept: ['1.2'], told: 2 });
+  });
+
+  it('keeps what it has where only metadata has no room, and takes the same a moment later', async () => {
+    makeApart(join(root, 'node', 'volumes', ID), 400 * MIB);
+    pair = await Pair.make(root, 400 * MIB, 400 * MIB);
+    await pair.rewrite(60);
+    const first = await pair.take();
+    expect(await pair.send(first)).toMatchObject({ ok: true });
+    await pair.rewrite(230);
+    for (let file = 0; file < 20; file += 1) writeFileSync(join(pair.data, String(file)), '');
+    const second = await pair.take(first);
+    const short = { ok: false, message: expect.stringMatching(/no room for metadata/) };
+    expect(await pair.send(second, first)).toMatchObject({ ...short, have: ['1.1'], kept: ['1.1'] });
+    expect(await pair.send(second, first)).toMatchObject({ ok: true, kept: ['1.1', '1.2'], told: 2 });
   });
 });

@@ -9,15 +9,17 @@ import {
   renameAside,
   writeTakenAt,
 } from './copy-folder.ts';
-import { btrfs, BtrfsExchange, isReadOnly, subvolume } from './btrfs-exchange.ts';
+import { BtrfsExchange } from './btrfs-exchange.ts';
 import { BTRFS } from './filesystem.ts';
 import { GivenNames } from './given-names.ts';
 import { Image, type Measurement } from './image.ts';
 import { Interruptible } from './interruptible.ts';
+import { MetadataRoom } from './metadata-room.ts';
 import type { Mount } from './mounts.ts';
 import { missingParts } from './missing.ts';
 import { outputOf, run } from './program.ts';
 import { Receiving } from './receiving.ts';
+import { btrfs, isReadOnly, subvolume } from './subvolumes.ts';
 import {
   compareCopies,
   type Copy,
@@ -68,8 +70,9 @@ export class BtrfsEngine implements VolumeEngine {
     const image = new Image(folder, BTRFS);
     const mount = await image.open(sizeBytes, id);
     await mkdir(join(image.mountPoint, 'copies'), { recursive: true, mode: 0o700 });
-    const exchange = new BtrfsExchange(image.mountPoint, folder, this.#receiving);
-    return new BtrfsVolume(image, mount, exchange, new GivenNames(folder));
+    const room = new MetadataRoom(image);
+    const exchange = new BtrfsExchange(image.mountPoint, folder, this.#receiving, room);
+    return new BtrfsVolume(image, mount, exchange, new GivenNames(folder), room);
   }
 
   async close({ folder }: VolumePlace): Promise<boolean> {
@@ -92,11 +95,13 @@ class BtrfsVolume implements OpenVolume, SnapshotCopies {
 
   readonly #exchange: BtrfsExchange;
   readonly #given: GivenNames;
+  readonly #room: MetadataRoom;
   readonly #incomingCopy = new Interruptible();
 
-  constructor(image: Image, mount: Mount, exchange: BtrfsExchange, given: GivenNames) {
+  constructor(image: Image, mount: Mount, exchange: BtrfsExchange, given: GivenNames, room: MetadataRoom) {
     this.#exchange = exchange;
     this.#given = given;
+    this.#room = room;
     this.#image = image;
     this.mount = mount;
     this.image = image.file;
@@ -141,7 +146,7 @@ class BtrfsVolume implements OpenVolume, SnapshotCopies {
       await chmod(join(this.#top, 'new'), 0o777);
       await rename(join(this.#top, 'new'), path);
     } else {
-      await subvolume('snapshot', this.#copy(newest), path);
+      await this.#room.snapshot(this.#copy(newest), path);
     }
     return path;
   }
@@ -190,7 +195,7 @@ class BtrfsVolume implements OpenVolume, SnapshotCopies {
     const copy: Copy = { ...name, takenAt: new Date().toISOString() };
     this.#unfinished.add(copyText(copy));
     try {
-      await subvolume('snapshot', '-r', this.#data(epoch), this.#copy(copy));
+      await this.#room.snapshot('-r', this.#data(epoch), this.#copy(copy));
       await writeTakenAt(this.#copies, copy, copy.takenAt);
     } finally {
       this.#unfinished.delete(copyText(copy));

@@ -1,13 +1,12 @@
-import { lstat, mkdir, symlink } from 'node:fs/promises';
+import { mkdir, symlink } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { COPY } from './confinement.ts';
+import type { MetadataRoom } from './metadata-room.ts';
 import { run } from './program.ts';
 import type { Receiving } from './receiving.ts';
+import { isReadOnly, isSubvolume, subvolume, SUBVOLUME_INODE } from './subvolumes.ts';
 
-const SUBVOLUME_TIMEOUT_MS = 60_000;
 const CLEAR_TIMEOUT_MS = 3_600_000;
-/** Of every subvolume's top folder. */
-const SUBVOLUME_INODE = 256;
 
 /**
  * Where streams of another node are unpacked. A stream says itself which names it makes, links among them, so it gets a folder
@@ -17,9 +16,11 @@ export class BtrfsExchange {
   readonly #folder: string;
   readonly #place: string;
   readonly #receiving: Receiving;
+  readonly #room: MetadataRoom;
 
   /** `place`: the volume's own folder on the host. */
-  constructor(top: string, place: string, receiving: Receiving) {
+  constructor(top: string, place: string, receiving: Receiving, room: MetadataRoom) {
+    this.#room = room;
     this.#folder = join(top, 'exchange');
     this.#place = place;
     this.#receiving = receiving;
@@ -38,15 +39,16 @@ export class BtrfsExchange {
     try {
       // The kernel names a parent from the top of the file system, of which only this folder is seen.
       for (const name of [basename(this.#folder), 'copies']) await symlink('.', join(this.#folder, name));
-      if (parent !== undefined)
-        await subvolume('snapshot', '-r', parent, join(this.#folder, basename(parent)));
+      if (parent !== undefined) await this.#room.snapshot('-r', parent, join(this.#folder, basename(parent)));
       const args = ['--quiet', 'receive', '-m', COPY, COPY];
       await this.#receiving.run(args, stream, this.#folder, this.#place, signal);
       const made = join(this.#folder, basename(copy));
       if (!(await isSubvolume(made)) || !(await isReadOnly(made)))
         throw new Error(`copy ${basename(copy)} is incomplete`);
       signal.throwIfAborted();
-      await subvolume('snapshot', '-r', made, copy);
+      await this.#room.snapshot('-r', made, copy);
+    } catch (error) {
+      throw await this.#room.judged(error);
     } finally {
       await this.#clear(names);
     }
@@ -69,24 +71,4 @@ export class BtrfsExchange {
   async #remove(): Promise<void> {
     await run('rm', ['--recursive', '--force', '--', this.#folder], CLEAR_TIMEOUT_MS);
   }
-}
-
-/** Never what a link leads to. */
-export async function isSubvolume(path: string): Promise<boolean> {
-  return await lstat(path).then(
-    (found) => found.isDirectory() && found.ino === SUBVOLUME_INODE,
-    () => false,
-  );
-}
-
-export async function isReadOnly(path: string): Promise<boolean> {
-  return (await btrfs('property', 'get', '-ts', path, 'ro')).includes('ro=true');
-}
-
-export async function subvolume(...args: string[]): Promise<void> {
-  await btrfs('subvolume', ...args);
-}
-
-export async function btrfs(...args: string[]): Promise<string> {
-  return await run('btrfs', args, SUBVOLUME_TIMEOUT_MS);
 }

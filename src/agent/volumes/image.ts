@@ -11,6 +11,8 @@ const MAKE_TIMEOUT_MS = 120_000;
 const RELEASE_MS = 10_000;
 const LARGEST_BLOCK = 65_536;
 const MOUNT_TRIES = 5;
+/** Given once to a file system whose metadata has no room left (0141). */
+const EXTRA_BYTES = 32 * 2 ** 20;
 
 export interface Measurement {
   readonly sizeBytes: number;
@@ -26,6 +28,9 @@ export class Image {
   readonly mountPoint: string;
   readonly #folder: string;
   readonly #filesystem: Filesystem;
+  #orderedBytes = 0;
+  /** Changes of its size come one after the other. */
+  #changing: Promise<unknown> = Promise.resolve();
 
   constructor(folder: string, filesystem: Filesystem) {
     this.#folder = folder;
@@ -36,6 +41,7 @@ export class Image {
 
   /** Made when it is not there, mounted when it is not: may be repeated after any crash. */
   async open(sizeBytes: number, label: string): Promise<Mount> {
+    this.#orderedBytes = sizeBytes;
     await mkdir(this.mountPoint, { recursive: true, mode: 0o700 });
     const mounted = await mountAt(this.mountPoint);
     if (mounted !== undefined && (await this.#isOwn(mounted))) return mounted;
@@ -138,13 +144,45 @@ export class Image {
 
   /** Of what is mounted and in use, also when an earlier change was cut off after any of its steps. */
   async resize(sizeBytes: number): Promise<void> {
+    this.#orderedBytes = sizeBytes;
+    await this.#inTurn(() => this.#resize(sizeBytes));
+  }
+
+  /** A little beyond what was ordered, once. False: it has that already. */
+  async extend(): Promise<boolean> {
+    return await this.#inTurn(async () => {
+      const before = (await this.bytes()) ?? 0;
+      const wanted = Math.max(this.#orderedBytes + EXTRA_BYTES, this.#filesystem.leastGrownBytes);
+      if (before === 0 || before >= wanted) return false;
+      await this.#grow(before, wanted);
+      return true;
+    });
+  }
+
+  async #inTurn<T>(change: () => Promise<T>): Promise<T> {
+    const turn = this.#changing.then(change, change);
+    this.#changing = turn;
+    return await turn;
+  }
+
+  async metadataRoom(): Promise<number | undefined> {
+    return await this.#filesystem.metadataRoom?.(this.mountPoint);
+  }
+
+  async #resize(sizeBytes: number): Promise<void> {
     const before = (await this.bytes()) ?? 0;
     const wanted = Math.max(sizeBytes, this.#filesystem.leastGrownBytes);
     const { sizeBytes: held } = await this.measure();
     // Held: the file was cut below its file system.
     if (sizeBytes > before || held > before) await this.#grow(before, Math.max(wanted, held));
-    else if (wanted < before && this.shrinks) await this.#shrink(wanted);
+    else if (wanted < before && this.shrinks && !(await this.#isExtra(before - wanted)))
+      await this.#shrink(wanted);
     else if (this.#isHalfGrown(before, held)) await this.#grow(before, before);
+  }
+
+  /** What its metadata may have been given, which it goes on to need. */
+  async #isExtra(bytes: number): Promise<boolean> {
+    return bytes <= EXTRA_BYTES && (await this.metadataRoom()) !== undefined;
   }
 
   /** The file has its new size, and the file system did not take it. Less than a block may be left over. */

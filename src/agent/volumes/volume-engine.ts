@@ -96,6 +96,11 @@ export class ParentMissingError extends Error {
   override readonly name = 'ParentMissingError';
 }
 
+/** Nothing is wrong with the copy, nor with the room for its bytes: the file system has none for what it writes about them. */
+export class NoMetadataRoomError extends Error {
+  override readonly name = 'NoMetadataRoomError';
+}
+
 /** A write to a volume of which nothing is here. */
 export class NothingKeptError extends Error {
   override readonly name = 'NothingKeptError';

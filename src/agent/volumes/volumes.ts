@@ -23,6 +23,7 @@ import {
   type CopyName,
   copyText,
   isSameCopy,
+  NoMetadataRoomError,
   type OpenVolume,
   ParentMissingError,
   type SnapshotCopies,
@@ -302,6 +303,11 @@ export class Volumes {
         throw new CopyRefusedError('parent_missing', error.message, await have());
       if (error instanceof ReceiveUnsafeError) throw new CopyRefusedError('receive_unsafe', error.message);
       const message = messageOf(error);
+      // The same comes again, and no copy goes for it.
+      if (error instanceof NoMetadataRoomError) {
+        this.#reclaim(kept, copies);
+        throw new CopyRefusedError('receive_failed', message, await have());
+      }
       if (!arriving.isCut && isShortOfRoom(message)) {
         const isLast = parent === undefined && !('reason' in kept.receiving(header.engine, volumeEpoch));
         throw await this.#tooLarge(kept, copies, { epoch: volumeEpoch, isLast, message });
@@ -349,14 +355,18 @@ export class Volumes {
       }
       return new CopyRefusedError('receive_failed', message);
     } finally {
-      if (copies.reclaim !== undefined)
-        kept.room.reclaim(copies.reclaim(), (error) =>
-          this.#options.log.warn('the room of dropped copies is not back yet', {
-            volume: kept.order.id,
-            problem: messageOf(error),
-          }),
-        );
+      this.#reclaim(kept, copies);
     }
+  }
+
+  #reclaim(kept: VolumeLane, copies: SnapshotCopies): void {
+    if (copies.reclaim === undefined) return;
+    kept.room.reclaim(copies.reclaim(), (error) =>
+      this.#options.log.warn('the room of dropped copies is not back yet', {
+        volume: kept.order.id,
+        problem: messageOf(error),
+      }),
+    );
   }
 
   async end(): Promise<void> {
