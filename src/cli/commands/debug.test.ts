@@ -30,7 +30,11 @@ describe('the archive of berth debug', () => {
   // A limit in place of a full disk.
   it('that cannot be written whole is gone again', () => {
     const line = `ulimit -f 0; "${process.execPath}" "${MAIN}" debug --local --to full.tgz`;
-    const { status, stderr } = spawnSync('sh', ['-c', line], { cwd: folder, encoding: 'utf8' });
+    const { status, stderr } = spawnSync('sh', ['-c', line], {
+      cwd: folder,
+      encoding: 'utf8',
+      env: { ...process.env, FORCE_COLOR: '0' },
+    });
     expect(stderr).toMatch(/^berth: full\.tgz: EFBIG/);
     expect(status).toBe(1);
     expect(existsSync(join(folder, 'full.tgz'))).toBe(false);
