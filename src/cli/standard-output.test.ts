@@ -16,7 +16,7 @@ function shell(line: string): { readonly status: number | null; readonly err: st
     {
       cwd: folder,
       encoding: 'utf8',
-      env: { ...process.env, FORCE_COLOR: '0' },
+      env: { ...process.env, FORCE_COLOR: undefined },
     },
   );
   return { status, err: stderr };

@@ -33,7 +33,7 @@ describe('the archive of berth debug', () => {
     const { status, stderr } = spawnSync('sh', ['-c', line], {
       cwd: folder,
       encoding: 'utf8',
-      env: { ...process.env, FORCE_COLOR: '0' },
+      env: { ...process.env, FORCE_COLOR: undefined },
     });
     expect(stderr).toMatch(/^berth: full\.tgz: EFBIG/);
     expect(status).toBe(1);
