@@ -35,6 +35,8 @@ describe.each([
     rmSync(dir, { recursive: true, force: true });
   });
 
+  const fetchedHealth = () => ask('GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
+
   function expectRecord({ text, status, body, closed }: RawAnswer, expected: object): void {
     expect({ status, ...body }, text).toMatchObject({
       ...expected,
@@ -73,6 +75,21 @@ describe.each([
     const answer = await ask(`CONNECT ${host} HTTP/1.1\r\nHost: ${host}\r\n\r\nGET / HTTP/1.1\r\n\r\n`);
     expectRecord(answer, { status: 405, code: 'method_not_allowed', field: 'method', received: 'CONNECT' });
     expect(/^allow: .*GET.*$/im.test(answer.text)).toBe(true);
+    // Its Host is where it wants to go.
+    const away = await ask('CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\n\r\n');
+    expectRecord(away, { status: 405, code: 'method_not_allowed' });
+  });
+
+  it('ends its connection, and nothing else, behind one that is not answered yet', async () => {
+    const host = new URL(plane.url).host;
+    const before = `GET /healthz HTTP/1.1\r\nHost: ${host}\r\n\r\n`;
+    const upgrade = 'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n';
+    for (const next of [
+      `CONNECT ${host} HTTP/1.1\r\nHost: ${host}\r\n\r\n`,
+      `GET /api/v1/deployments/x/exec HTTP/1.1\r\nHost: ${host}\r\n${upgrade}Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`,
+    ])
+      await ask(before + next);
+    expect((await fetchedHealth()).status).toBe(200);
   });
 
   it('is refused when its headers do not come to an end', { timeout: 20_000 }, async () => {

@@ -172,8 +172,9 @@ export function createApp(options: ApiOptions): FastifyInstance {
   });
   const methods = [...new Set(options.routes.map(({ method }) => method))];
   app.server.on('connect', (raw: IncomingMessage, socket: Duplex) => {
-    unserved.set(raw, connectRejection(methods));
     const response = detachedResponse(raw, socket);
+    if (response === undefined) return;
+    unserved.set(raw, connectRejection(methods));
     response.setHeader('allow', methods.join(', '));
     response.once('finish', () => response.socket?.destroySoon());
     app.routing(raw, response);

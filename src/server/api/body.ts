@@ -100,7 +100,7 @@ function yamlValue(text: string, limits: BodyLimits): { readonly value: unknown 
 /** So much of it takes about as long as a request without a body. */
 const YAML_LENGTH_PER_REQUEST = 512;
 const JSON_LENGTH_PER_REQUEST = 32 * 1024;
-const MEDIA_TYPE = /^(application\/[a-z-]+)(?:\s*;\s*charset="?utf-8"?)?\s*$/i;
+const MEDIA_TYPE = /^(application\/[a-z-]+)(?:\s*;\s*charset\s*=\s*"?utf-8"?)?\s*$/i;
 const PARAMETER = /^[^;]*;\s*(?:charset\s*=\s*"?([\w.:-]{1,40})"?|([\w.-]{1,40})\s*=.*)\s*$/i;
 const YAML_TYPES = ['application/yaml', 'application/x-yaml'];
 

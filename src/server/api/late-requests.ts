@@ -29,7 +29,7 @@ function requestBeingRead(socket: Socket): IncomingMessage | undefined {
 }
 
 /** What the client waits for, or reads. */
-function answerUnderWay(socket: Socket): ServerResponse | undefined {
+export function answerUnderWay(socket: Socket): ServerResponse | undefined {
   const answer: unknown = '_httpMessage' in socket ? socket._httpMessage : undefined;
   return answer instanceof http.ServerResponse ? answer : undefined;
 }

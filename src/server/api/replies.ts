@@ -16,7 +16,8 @@ export function baseUrlOf(
 ): string {
   if (configured !== undefined) return configured;
   const { host } = request.headers;
-  return host !== undefined && HOST.test(host)
+  // What CONNECT names is where it wants to be connected to.
+  return host !== undefined && HOST.test(host) && request.raw.method !== 'CONNECT'
     ? `${request.protocol}://${host}`
     : reachedUrl(request.raw.socket);
 }

@@ -7,6 +7,7 @@ import { received } from '../../core/rejections/redaction.ts';
 import { isRejection, reject } from '../../core/rejections/reject.ts';
 import { type Rejection, rejectionBody } from '../../core/rejections/rejection.ts';
 import { CREDENTIAL_CHECK_MS } from './admit-request.ts';
+import { answerUnderWay } from './late-requests.ts';
 import { baseUrlOf } from './replies.ts';
 import type { ApiReply, ApiRequest } from './request-parts.ts';
 import type { Route, SocketReply } from './route.ts';
@@ -34,9 +35,16 @@ interface Waiting {
 
 const waiting = new WeakMap<IncomingMessage, Waiting>();
 
-/** An answer of HTTP on a connection that the server has let go; it is the last one there. */
-export function detachedResponse(request: IncomingMessage, socket: Duplex): ServerResponse {
+/**
+ * An answer of HTTP on a connection that the server has let go; it is the last one there. Undefined: one before it is not over, and nothing takes turns there any
+ * more, so the connection ends.
+ */
+export function detachedResponse(request: IncomingMessage, socket: Duplex): ServerResponse | undefined {
   socket.on('error', () => socket.destroy());
+  if (answerUnderWay(request.socket) !== undefined) {
+    socket.destroy();
+    return undefined;
+  }
   const response = new http.ServerResponse(request);
   response.shouldKeepAlive = false;
   response.assignSocket(request.socket);
@@ -50,8 +58,9 @@ export function routeUpgrade(
   socket: Duplex,
   head: Buffer,
 ): void {
-  waiting.set(request, { socket, head });
   const response = detachedResponse(request, socket);
+  if (response === undefined) return;
+  waiting.set(request, { socket, head });
   response.once('finish', () => {
     if (waiting.has(request)) socket.end();
   });

@@ -258,7 +258,7 @@ async function attemptAndCommit<O extends Operation>(
   });
 }
 
-/** A dry run is refused what its commit would be; only what is not is there for others of its set. */
+/** A dry run is refused what its commit would be, but for documents of secrets that come along: those are made by the write alone. Only what is not refused is there for others of its set. */
 async function suppose(
   { storageQuota }: Admission,
   { tenant, supposed }: Caller,

@@ -53,23 +53,33 @@ export function checkValues(
   });
 }
 
-/** What is sent is judged before; with what a document has already it may be more than one document holds. */
+type Document = ReadonlyMap<string, SecretValue>;
+
+function bytesOf(document: Document): { readonly keys: number; readonly values: number } {
+  let [keys, values] = [0, 0];
+  for (const [key, value] of document) {
+    keys += utf8Length(key);
+    values += utf8Length(value.reveal());
+  }
+  return { keys, values };
+}
+
+/** What is sent is judged before; with what a document has already it may be more than one document holds. What another hand made larger may shrink. */
 export function checkDocument(
-  values: ReadonlyMap<string, SecretValue>,
+  before: Document,
+  after: Document,
   field: string,
   { documentMaxBytes }: SecretPolicy,
 ): Rejection | undefined {
-  let [ofKeys, ofValues] = [0, 0];
-  for (const [key, value] of values) {
-    ofKeys += utf8Length(key);
-    ofValues += utf8Length(value.reveal());
-  }
-  if (Math.max(ofKeys, ofValues) <= documentMaxBytes) return undefined;
+  const [held, wanted] = [bytesOf(before), bytesOf(after)];
+  const isWithin = (part: 'keys' | 'values'): boolean =>
+    wanted[part] <= Math.max(documentMaxBytes, held[part]);
+  if (isWithin('keys') && isWithin('values')) return undefined;
   return reject('secret_value_too_long', {
     field,
-    received: '(redacted)',
+    received: redacted(Object.fromEntries([...after].map(([key, value]) => [key, value.reveal()]))),
     expected: `all values of a document together at most ${documentMaxBytes} bytes, and all keys too; give what is new a document of its own`,
-    why: `With what is stored the document would have ${values.size} keys of ${ofKeys} bytes and values of ${ofValues} bytes together.`,
+    why: `With what is stored the document would have ${after.size} keys of ${wanted.keys} bytes and values of ${wanted.values} bytes together.`,
   });
 }
 

@@ -67,9 +67,14 @@ async function describePaths(
   };
 }
 
+/** By name, as all lists are; a name may be in two namespaces. */
+function pageKey({ namespace, label }: SecretPath): string {
+  return `${label}/${namespace}`;
+}
+
 /** In the order of pages, each once. */
-function byPath(paths: readonly SecretPath[]): readonly SecretPath[] {
-  const found = new Map(paths.map((path) => [secretPathText(path), path]));
+function inOrder(paths: readonly SecretPath[], keyOf: (path: SecretPath) => string): readonly SecretPath[] {
+  const found = new Map(paths.map((path) => [keyOf(path), path]));
   return [...found].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, path]) => path);
 }
 
@@ -79,14 +84,14 @@ export async function listReferenced(
 ): Promise<ReplyTo<typeof SECRETS.listReferenced>> {
   const page = pageRequest(query);
   if (isRejection(page)) return page;
-  // Of a page by label, as they once were.
-  if (page.after !== undefined && splitSecretPath(page.after) === undefined)
+  // Of a page by label alone, as they once were.
+  if (page.after?.includes('/') === false)
     return invalidParameter('cursor', query.cursor ?? '', 'the cursor of a Link header of this release');
   const { references } = admission.secrets;
-  const read = pageOf(page, byPath(references.referenced(store.tenantId)), secretPathText);
+  const read = pageOf(page, inOrder(references.referenced(store.tenantId), pageKey), pageKey);
   const described = await describePaths(admission, store, read);
   if (isRejection(described)) return described;
-  return pageReply(page, SECRETS.listReferenced.path, query, read, secretPathText, (path) =>
+  return pageReply(page, SECRETS.listReferenced.path, query, read, pageKey, (path) =>
     asReferenced({
       name: path.label,
       namespace: path.namespace,
@@ -139,7 +144,7 @@ async function allPaths(
     const [namespace, label] = segmentsOf('credentials', id);
     if (record.current > 0 && namespaces.includes(namespace)) found.push({ namespace, label });
   }
-  return byPath([...found, ...secrets.references.referenced(store.tenantId)]);
+  return inOrder([...found, ...secrets.references.referenced(store.tenantId)], secretPathText);
 }
 
 export async function listSecrets(

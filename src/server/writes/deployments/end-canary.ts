@@ -35,11 +35,12 @@ export async function promoteCanary(
   return commitAttempts(admission, caller, async () => {
     const { stored, field } = findDeployment(tenant, nameOrId);
     if (stored === undefined) return deploymentNotFound(field, nameOrId);
-    const outdated = revisionRejection(ifMatch, stored.modRevision);
-    if (outdated) return outdated;
     const { spec, specHash } = stored.record;
     const { name } = spec;
     const canary = tenant.get('canaries', idOf('canaries', name));
+    const outdated = revisionRejection(ifMatch, stored.modRevision);
+    // Of the canary is what its own answers name.
+    if (outdated && (canary === undefined || revisionRejection(ifMatch, canary.modRevision))) return outdated;
     // One that was started beside another spec is about to be aborted.
     if (canary === undefined || canary.record.stableSpecHash !== specHash) return canaryNotFound(nameOrId);
     const { update: _started, access: _former, ingress, ...promoted } = canary.record.spec;

@@ -79,7 +79,7 @@ export async function applySecret(
     if (facts.record.rotation !== undefined) return rotationInProgress(path, 'name');
     const made = sentValues(secrets, caller, path, { generate: Object.fromEntries(missing) }, facts.values);
     const values = new Map([...facts.values, ...made]);
-    const tooLarge = checkDocument(values, 'generate', secrets.policy);
+    const tooLarge = checkDocument(facts.values, values, 'generate', secrets.policy);
     if (tooLarge) return tooLarge;
     if (dryRun) return { answer: applied(200, answer(facts.newest + 1)) };
     const minted = mintedAfter(facts.record.minted, values.keys(), missing, new Set());

@@ -199,7 +199,13 @@ function decideStage(
     decided.records.set(text, stagedCredential(record, rotation, newest));
     return undefined;
   }
-  const tooLarge = checkDocument(made.values, 'values', admission.secrets.policy);
+  const isSent = material.values !== undefined || material.generate !== undefined;
+  const tooLarge = checkDocument(
+    facts.values,
+    made.values,
+    isSent ? 'values' : 'phase',
+    admission.secrets.policy,
+  );
   if (tooLarge) return tooLarge;
   decided.writes.push({
     path,

@@ -269,7 +269,7 @@ async function sentMaterial(
       // Judged by the version that the write expects: what is put there meanwhile fails it.
       const forbidden = facts.newest > 0 ? roleRejection(secrets, caller, facts, workload, field) : undefined;
       if (forbidden) return forbidden;
-      const tooLarge = checkDocument(merged.values, field, secrets.policy);
+      const tooLarge = checkDocument(plan.values, merged.values, field, secrets.policy);
       if (tooLarge) return tooLarge;
       const made = [...generatedKeys(entry.generate)].filter(([key]) => merged.written.includes(key));
       const typed = Object.keys(entry.values ?? {}).filter((key) => merged.written.includes(key));

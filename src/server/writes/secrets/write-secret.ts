@@ -177,11 +177,11 @@ export async function writeSecret(
 export async function planDocument(
   { secrets, journal }: Admission,
   caller: Caller,
-  { path, stored, newest }: CredentialFacts,
+  { path, stored, newest, values: before }: CredentialFacts,
   { values, minted }: Pick<Composed, 'values' | 'minted'>,
 ): Promise<{ readonly version: number; readonly transaction: Transaction } | Rejection> {
   const { tenant } = caller;
-  const tooLarge = checkDocument(values, 'values', secrets.policy);
+  const tooLarge = checkDocument(before, values, 'values', secrets.policy);
   if (tooLarge) return tooLarge;
   const material = plannedMaterial(secrets, caller, [
     {
