@@ -107,6 +107,24 @@ attack('a deployer', 'a secret in a set of documents, which it may not write', (
   }),
 );
 
+attack(
+  'a deployer',
+  'a secret that somebody put there, by a reference first and its values with the next update',
+  async () => {
+    await shop.call('PUT', '/api/v1/secrets/resources/put', { values: { password: 'put there' } });
+    const deployer = await as(shop, 'deployer');
+    const entry = { name: 'DB', vault_path: 'resources/put', anchor: 'process' };
+    const body = { name: 'evil', image: 'localhost:1/shop/web:1', replicas: 0, secrets: [entry] };
+    expect((await deployer('POST', '/api/v1/deployments', body)).status).toBe(201);
+    const secrets = [{ ...entry, values: { password: 'mine' } }];
+    const { code } = (await deployer('PUT', '/api/v1/deployments/evil', { secrets })).body;
+    expect(code).toBe('role_forbidden');
+    expect((await shop.call('GET', '/api/v1/secrets/resources/put')).body.version).toBe(1);
+    await shop.call('DELETE', '/api/v1/deployments/evil');
+    await shop.call('DELETE', '/api/v1/secrets/resources/put');
+  },
+);
+
 attack('a deployer of another tenant', 'a set of documents that names records of this tenant', () =>
   unchanged(async () => {
     const path = '/api/v1/apply?dryRun=true';

@@ -173,8 +173,9 @@ export class Image {
     const before = (await this.bytes()) ?? 0;
     const wanted = Math.max(sizeBytes, this.#filesystem.leastGrownBytes);
     const { sizeBytes: held } = await this.measure();
-    // Held: the file was cut below its file system.
-    if (sizeBytes > before || held > before) await this.#grow(before, Math.max(wanted, held));
+    // The file was cut below its file system.
+    const isCut = this.#filesystem.sizeOf !== undefined && held > before;
+    if (sizeBytes > before || isCut) await this.#grow(before, isCut ? Math.max(wanted, held) : wanted);
     else if (wanted < before && this.shrinks && !(await this.#isExtra(before - wanted)))
       await this.#shrink(wanted);
     else if (this.#isHalfGrown(before, held)) await this.#grow(before, before);
@@ -190,8 +191,18 @@ export class Image {
     return this.#filesystem.showsWholeDevice && fileBytes - heldBytes >= LARGEST_BLOCK;
   }
 
+  /** All of it, or nothing: where there is not enough room, what there is would be taken. */
+  async #allocate(before: number, wanted: number): Promise<void> {
+    await run('fallocate', ['--length', String(wanted), this.file], MAKE_TIMEOUT_MS).catch(
+      async (error: unknown) => {
+        await truncate(this.file, before);
+        throw error;
+      },
+    );
+  }
+
   async #grow(before: number, wanted: number): Promise<void> {
-    if (wanted > before) await run('fallocate', ['--length', String(wanted), this.file], MAKE_TIMEOUT_MS);
+    if (wanted > before) await this.#allocate(before, wanted);
     const device = await this.#device();
     await run('losetup', ['--set-capacity', device]);
     const { sizeBytes: held } = await this.measure();
@@ -228,9 +239,11 @@ export class Image {
     return device;
   }
 
-  /** What `df` shows in a container. */
+  /** What `df` shows in a container. Fails where nothing is mounted: that would be of the host. */
   async measure(): Promise<Measurement> {
     const { bsize, blocks, bfree } = await statfs(this.mountPoint);
+    // Afterwards: it may have gone meanwhile.
+    if ((await mountAt(this.mountPoint)) === undefined) throw new Error(`${this.mountPoint} is not mounted`);
     return { sizeBytes: blocks * bsize, usedBytes: Math.max(0, blocks - bfree) * bsize };
   }
 

@@ -22,15 +22,14 @@ export class MetadataRoom {
   /** Once more, where only this was missing. */
   async snapshot(...args: string[]): Promise<void> {
     await subvolume('snapshot', ...args).catch(async (error: unknown) => {
-      if (!(await this.#isMissing(error)) || !(await this.#make())) throw error;
+      if (!(await this.#isMissing(error)) || (await this.#make()) !== 'made') throw error;
       await subvolume('snapshot', ...args);
     });
   }
 
-  /** What cannot be done again at once, since what it read is gone: the room is there for the next one, if it can be had. */
+  /** What cannot be done again at once, since what it read is gone: the room is there for the next one, if it can be had. With all of it there, it is no matter of metadata alone. */
   async judged(error: unknown): Promise<unknown> {
-    if (!(await this.#isMissing(error))) return error;
-    await this.#make();
+    if (!(await this.#isMissing(error)) || (await this.#make()) === 'had') return error;
     const message = `the file system has no room for metadata: ${messageOf(error)}`;
     return new NoMetadataRoomError(message, { cause: error });
   }
@@ -41,17 +40,17 @@ export class MetadataRoom {
     return left !== undefined && left < LEAST_BYTES;
   }
 
-  /** False: it had more already, or the host has none. */
-  async #make(): Promise<boolean> {
+  /** Or it had more already, or the host has none. */
+  async #make(): Promise<'made' | 'had' | 'none'> {
     const probe = join(this.#image.mountPoint, 'probe');
     try {
-      if (!(await this.#image.extend())) return false;
+      if (!(await this.#image.extend())) return 'had';
       // Whoever asks first gets it.
       await subvolume('create', probe);
       await subvolume('delete', probe);
-      return true;
+      return 'made';
     } catch {
-      return false;
+      return 'none';
     }
   }
 }

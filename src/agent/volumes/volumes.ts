@@ -292,11 +292,12 @@ export class Volumes {
     try {
       if (!(await kept.room.settled(ROOM_MS)) || signal.aborted)
         throw new CopyRefusedError('receiving', 'the room of dropped copies is not back yet', await have());
-      if (await isHere(copies, copy, parent)) return;
-      // It may have become the primary meanwhile.
-      mayReceive();
-      const source = arriving.follow(this.#options.link.fetch(relayId, signal));
-      await copies.receive(copy, parent, source);
+      if (!(await isHere(copies, copy, parent))) {
+        // It may have become the primary meanwhile.
+        mayReceive();
+        const source = arriving.follow(this.#options.link.fetch(relayId, signal));
+        await copies.receive(copy, parent, source);
+      }
     } catch (error) {
       if (error instanceof CopyRefusedError) throw error;
       if (error instanceof ParentMissingError)

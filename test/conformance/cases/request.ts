@@ -160,7 +160,6 @@ export const requestCases: readonly Case[] = [
     singular: ask('GET', '/api/v1/deployment/web'),
     'trailing slash': ask('GET', `${DEPLOYMENTS}/`),
     'another case': ask('GET', '/API/v1/deployments'),
-    'a name of 600 characters': ask('GET', `${DEPLOYMENTS}/${'a'.repeat(600)}`),
   }),
   ...refused('method_not_allowed', 'method', {
     PATCH: ask('PATCH', `${DEPLOYMENTS}/web`, { body: {} }),

@@ -59,7 +59,7 @@ function standing({ measuredAt: _at, usedBytes: _used, copy, copies, ...seen }: 
       state,
       problem,
       // The owner of the shard may be another process, which reads only what is stored.
-      isRecent: isRecent(ageMs),
+      isRecent: state !== 'live' || isRecent(ageMs),
     })),
   });
 }

@@ -17,7 +17,7 @@ interface PastAges extends CopyAges {
 
 /** Which copies are within the limit of live; a change of it triggers a reconcile. */
 function withinLimit({ copies = [] }: SeenVolume): string {
-  return copies.map(({ nodeId, ageMs }) => `${nodeId}:${isRecent(ageMs)}`).join();
+  return copies.map(({ nodeId, state, ageMs }) => `${nodeId}:${state !== 'live' || isRecent(ageMs)}`).join();
 }
 
 /**
