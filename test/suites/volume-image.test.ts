@@ -46,6 +46,13 @@ describe('the image of a volume', () => {
     expect((await image.measure()).sizeBytes).toBe(GROWN);
   });
 
+  it('is neither measured nor resized when its mount has gone: all that would be of the host', async () => {
+    const image = await opened();
+    execFileSync('umount', ['--lazy', image.mountPoint]);
+    await expect(image.resize(BEFORE)).rejects.toThrow('is not mounted');
+    expect(await image.bytes()).toBe(BEFORE);
+  });
+
   it('gives back what its file system did not take', async () => {
     const image = await opened(ended);
     await expect(image.resize(GROWN)).rejects.toThrow('ended by a signal');
