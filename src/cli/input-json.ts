@@ -1,16 +1,28 @@
-import { scanJson } from '../core/schema/json-scan.ts';
 import { isRecord, messageOf } from '../core/model/values.ts';
+import { ROUNDED_NUMBER } from '../core/schema/exact-number.ts';
+import { scanJson } from '../core/schema/json-scan.ts';
 import { type Failure, usage } from './failure.ts';
 
+/** As a control plane takes it; what reads it recurses. */
+const MAX_DEPTH = 32;
+const BYTE_ORDER_MARK = /^\uFEFF/;
+
 /** JSON that is sent on. What stands in it is never repeated: it may be a secret. */
-export function inputJson(text: string, source: string, advice: readonly string[] = []): unknown {
+export function inputJson(given: string, source: string, advice: readonly string[] = []): unknown {
   const refusal = (why: string): Failure => usage(`${source} ${why}`, advice);
-  switch (scanJson(text, Number.POSITIVE_INFINITY)) {
+  // Editors of Windows begin a file with it.
+  const text = given.replace(BYTE_ORDER_MARK, '');
+  switch (scanJson(text, MAX_DEPTH)) {
+    case 'too_deep':
+      throw refusal(`is nested more than ${MAX_DEPTH} levels deep`);
     case 'duplicate_key':
       throw refusal('holds the same key twice in an object; one of the two values would be lost');
     case 'prototype_key':
       throw refusal('holds the key __proto__, which is not accepted');
-    default:
+    case 'rounded_number':
+      throw usage(`${source}: ${ROUNDED_NUMBER}`, advice);
+    case 'too_many':
+    case undefined:
   }
   let value: unknown;
   try {
