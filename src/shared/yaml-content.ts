@@ -22,6 +22,7 @@ export const AS_JSON = {
 } as const;
 
 export const UNREADABLE = 'Something cannot be read.';
+const TAGGED = 'A tag is not accepted; put a text in quotes and leave the tag out.';
 
 /** What the parser finds: its own messages repeat the line, which may hold a credential and end up in a log. */
 const FOUND: Readonly<Record<ErrorCode, string>> = {
@@ -46,7 +47,7 @@ const FOUND: Readonly<Record<ErrorCode, string>> = {
   NON_STRING_KEY: 'A key is not a plain text.',
   RESOURCE_EXHAUSTION: 'Its parts are nested too deep or repeated too often.',
   TAB_AS_INDENT: 'A tab indents the line; YAML takes spaces.',
-  TAG_RESOLVE_FAILED: 'A tag asks for a type that JSON does not have.',
+  TAG_RESOLVE_FAILED: TAGGED,
   UNEXPECTED_TOKEN: 'What stands here cannot stand here.',
 };
 
@@ -82,7 +83,7 @@ export function contentFault(root: Node | null, library: Library): YamlFault | u
   visit(root, (_key, node) => {
     if (isMap(node)) found = keyFault(node, library);
     if ((isMap(node) || isSeq(node) || isScalar(node)) && node.tag !== undefined)
-      found = { why: 'A tag asks for a type that JSON does not have.', at: node.range?.[0] ?? 0 };
+      found = { why: TAGGED, at: node.range?.[0] ?? 0 };
     if (isScalar(node) && isRounded(node)) found = { why: ROUNDED_NUMBER, at: node.range?.[0] ?? 0 };
     return found === undefined ? undefined : visit.BREAK;
   });

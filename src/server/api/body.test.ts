@@ -212,7 +212,11 @@ describe('YAML', () => {
 
   it.each([
     ['a: 1\n---\nb: 2', 'line 2, column 1: A second document begins.'],
-    ['a: 1\nb: !!binary aGVsbG8=', 'line 2, column 4: A tag asks for a type that JSON does not have.'],
+    [
+      'a: 1\nb: !!binary aGVsbG8=',
+      'line 2, column 4: A tag is not accepted; put a text in quotes and leave the tag out.',
+    ],
+    ['a: !!str 1', 'line 1, column 10: A tag is not accepted; put a text in quotes and leave the tag out.'],
     [
       'a: 1\n"a": 2',
       'line 2, column 1: A mapping holds the same key twice; one of the two values would be lost.',
