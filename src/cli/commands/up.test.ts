@@ -64,4 +64,10 @@ describe('berth up', () => {
     expect(refused.err).toContain('--label x: expected key=value, e.g. disk=ssd');
     expect(existsSync(data)).toBe(false);
   });
+
+  it('takes labels away by an empty one alone', async () => {
+    const none = ['--engine', join(folder, 'none.sock')];
+    expect(await up('--label=', ...none)).toMatchObject({ status: 1 });
+    expect(await up('--label=', '--label', 'disk=ssd', ...none)).toMatchObject({ status: 2 });
+  });
 });

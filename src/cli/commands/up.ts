@@ -95,7 +95,7 @@ export const up: CommandBody = {
       port: portOf('--port', options.text('port') ?? '7600'),
       samplePort: samplePort === undefined ? undefined : portOf('--sample-port', samplePort),
       registry: registry?.includes(':') ? registry : registry && portOf('--registry', registry),
-      labels: nodeLabels(options),
+      labels: nodeLabels(options, { mayTakeAway: true }),
       engine,
       ownEngine: options.flag('ownEngine'),
     });
