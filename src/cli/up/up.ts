@@ -51,9 +51,7 @@ const WEB_PORT = 8080;
 export async function up(session: Session, settings: UpSettings): Promise<number> {
   const workspace = workspaceAt(resolve(settings.dataDir));
   const progress = interruptible(session.progress(), session.interrupted);
-  const isShared = holdingsOf(workspace) === 'foreign';
   prepareWorkspace(workspace);
-  if (isShared) writeState(workspace, { isShared });
   const wasKilled = await takeHold(workspace, progress);
   const running = new Supervisor();
   try {

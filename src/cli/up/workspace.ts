@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { type Dirent, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { errnoOf, messageOf } from '../../core/model/values.ts';
 import { makeFolder } from '../../shared/folders.ts';
@@ -16,6 +16,7 @@ export interface Workspace {
 
 const MAX_RUN_FOLDER = 60;
 const STATE = 'up.json';
+const DRAFT = `${STATE}.new`;
 
 export function workspaceAt(folder: string): Workspace {
   const below = join(folder, 'run');
@@ -28,17 +29,36 @@ export function workspaceAt(folder: string): Workspace {
   };
 }
 
+/** The state comes before the folders: a start that ends early leaves what the next one knows as its own. */
 export function prepareWorkspace(workspace: Workspace): void {
+  const holds = holdingsOf(workspace);
   makeFolder(workspace.folder, '--data-dir');
+  // What a run that goes on has written is its own.
+  if (holds !== 'own') begin(workspace, holds === 'foreign' ? { isShared: true } : {});
   for (const folder of [workspace.logs, workspace.runFolder]) makeFolder(folder, '--data-dir', 0o777);
+}
+
+function begin(workspace: Workspace, state: SavedState): void {
+  try {
+    writeState(workspace, state);
+  } catch (error) {
+    throw usage(`--data-dir ${workspace.folder} cannot be written: ${messageOf(error)}`);
+  }
+}
+
+/** What a start has made that ended before it wrote its state. */
+function isRemnant(folder: string, entry: Dirent): boolean {
+  if (entry.name === DRAFT) return true;
+  const isOurs = entry.isDirectory() && (entry.name === 'logs' || entry.name === 'run');
+  return isOurs && readdirSync(join(folder, entry.name)).length === 0;
 }
 
 /** Whether a run made the folder: it has its state, or others' files alone. */
 export function holdingsOf({ folder }: Workspace): 'none' | 'empty' | 'own' | 'foreign' {
   try {
-    const names = readdirSync(folder);
-    if (names.length === 0) return 'empty';
-    return names.includes(STATE) ? 'own' : 'foreign';
+    const entries = readdirSync(folder, { withFileTypes: true });
+    if (entries.some(({ name }) => name === STATE)) return 'own';
+    return entries.every((entry) => isRemnant(folder, entry)) ? 'empty' : 'foreign';
   } catch (error) {
     const code = errnoOf(error);
     if (code === 'ENOENT') return 'none';
@@ -84,7 +104,7 @@ export function readState(workspace: Workspace): SavedState {
 }
 
 export function writeState(workspace: Workspace, changes: SavedState): void {
-  const draft = `${file(workspace)}.new`;
+  const draft = join(workspace.folder, DRAFT);
   writeFileSync(draft, `${JSON.stringify({ ...readState(workspace), ...changes }, null, 2)}\n`, {
     mode: 0o600,
   });
