@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -23,6 +23,17 @@ describe('what a command of the server prints', () => {
     const { status, err } = shell(`${line} > /dev/full`);
     expect(err).toMatch(/^berth server: standard output: ENOSPC[^\n]*\n$/);
     expect(status).toBe(1);
+  });
+
+  // What wrote before leaves the pipe nearly full, and without waiting: it is killed, and cannot put that back.
+  it('waits for a pipe that is full', () => {
+    const filler = `process.stdout.write('x'.repeat(65000), () => process.kill(process.pid, 'SIGKILL'))`;
+    const lines = `{ "${process.execPath}" -e "${filler}"; server --help; echo $? >&2; } | (sleep 2; cat > piped)`;
+    expect(shell(lines).err.replace('Killed\n', '')).toBe('0\n');
+    expect(shell('server --help > whole').status).toBe(0);
+    const whole = readFileSync(join(folder, 'whole'), 'utf8');
+    expect(whole.length).toBeGreaterThan(1000);
+    expect(readFileSync(join(folder, 'piped'), 'utf8')).toBe(`${'x'.repeat(65_000)}${whole}`);
   });
 
   it('is no error when its reader goes away', () => {

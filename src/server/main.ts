@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { fstatSync, readFileSync, writeFileSync } from 'node:fs';
 import { errnoOf, messageOf } from '../core/model/values.ts';
 import { loadConfig } from './config.ts';
 import { helpText } from './help.ts';
@@ -16,15 +16,35 @@ const STOP_DEADLINE_MS = 10_000;
 /** Whether it still is what is installed. */
 const LOOK_MS = 10_000;
 
-/** To the last byte or not at all: a stream takes what a full disk took of a write for the whole. */
+let loss: Error | undefined;
+
+/** The first counts. */
+function lost(error: unknown): void {
+  // Its reader has seen enough.
+  if (errnoOf(error) === 'EPIPE') return;
+  loss ??= new Error(`standard output: ${messageOf(error)}`, { cause: error });
+}
+
+/** To the last byte or not at all: a stream takes what a full disk took of a write for the whole; but a stream alone waits for a full pipe. */
 function print(text: string): void {
-  try {
-    writeFileSync(STANDARD_OUTPUT, text);
-  } catch (error) {
-    // Its reader has seen enough.
-    if (errnoOf(error) === 'EPIPE') return;
-    throw new Error(`standard output: ${messageOf(error)}`, { cause: error });
+  if (fstatSync(STANDARD_OUTPUT).isFile()) {
+    try {
+      writeFileSync(STANDARD_OUTPUT, text);
+    } catch (error) {
+      lost(error);
+    }
+  } else {
+    process.stdout.write(text);
   }
+  if (loss !== undefined) throw loss;
+}
+
+/** When everything has left the process. */
+async function printed(): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  process.stdout.write('', () => resolve());
+  await promise;
+  if (loss !== undefined) throw loss;
 }
 
 /** Commands beside the one that runs the control plane. They are loaded only when they are asked for. */
@@ -40,10 +60,14 @@ async function runCommand(word: string, args: readonly string[]): Promise<void> 
 async function main(): Promise<void> {
   const args = process.argv.slice(2);
   const [first = '', ...others] = args;
-  if (/^[a-z]/.test(first)) return await runCommand(first, others);
+  process.stdout.on('error', lost);
+  if (/^[a-z]/.test(first)) {
+    await runCommand(first, others);
+    return await printed();
+  }
   if (args.includes('--help') || args.includes('-h')) {
     print(helpText());
-    return;
+    return await printed();
   }
   const config = loadConfig(args, process.env);
   const { log, feed, line } = ownLog(config.logLevel, turnedLines(process.stdout.fd));
@@ -94,8 +118,9 @@ async function main(): Promise<void> {
   };
 }
 
-main().catch((error: unknown) => {
+main().catch(async (error: unknown) => {
   const { status, message } = failureOf(error);
   process.stderr.write(`berth server: ${message}\n`);
+  await printed().catch(() => undefined);
   process.exit(status);
 });
