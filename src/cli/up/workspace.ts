@@ -1,5 +1,13 @@
 import { createHash } from 'node:crypto';
-import { type Dirent, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  type Dirent,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { errnoOf, messageOf } from '../../core/model/values.ts';
 import { makeFolder } from '../../shared/folders.ts';
@@ -61,7 +69,8 @@ export function holdingsOf({ folder }: Workspace): 'none' | 'empty' | 'own' | 'f
     return entries.every((entry) => isRemnant(folder, entry)) ? 'empty' : 'foreign';
   } catch (error) {
     const code = errnoOf(error);
-    if (code === 'ENOENT') return 'none';
+    // A file above it is told where the folder is made.
+    if (code === 'ENOENT' || (code === 'ENOTDIR' && !existsSync(folder))) return 'none';
     throw usage(
       `--data-dir ${folder} ${code === 'ENOTDIR' ? 'is not a folder' : `cannot be read: ${messageOf(error)}`}`,
     );
