@@ -43,4 +43,16 @@ describe('a program', () => {
     await expect(run('find', reading, 30_000, undefined, stop.signal)).rejects.toThrow('find: ');
     expect(performance.now() - begun).toBeLessThan(20_000);
   });
+
+  it('does not pass off a part of its output as all of it', async () => {
+    // The agent is busy: it reads the last of the output after the program has ended well.
+    const idle = new Int32Array(new SharedArrayBuffer(4));
+    const busy = setInterval(() => Atomics.wait(idle, 0, 0, 20));
+    const much = Array.from({ length: 11 }, () => ['-printf', 'x'.repeat(100_000)]).flat();
+    try {
+      await expect(run('find', [root, '-maxdepth', '0', ...much])).rejects.toThrow('more than 1048576 bytes');
+    } finally {
+      clearInterval(busy);
+    }
+  });
 });

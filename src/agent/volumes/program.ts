@@ -98,6 +98,7 @@ export async function run(
   const child: ChildProcess = spawn(path, [...args], APART);
   const ended = outcome(program, child);
   let isLate = false;
+  let isTooLong = false;
   const stop = (): void => {
     // What it started may hold its output open.
     child.stdout?.destroy();
@@ -115,20 +116,24 @@ export async function run(
   child.stdout?.on('data', (chunk: Buffer) => {
     printed.push(chunk);
     bytes += chunk.length;
-    if (bytes > MAX_OUTPUT_BYTES) stop();
+    if (bytes <= MAX_OUTPUT_BYTES) return;
+    isTooLong = true;
+    stop();
   });
   // A program that ends before it has read all says why by itself.
   child.stdin?.on('error', () => {});
   if (input !== undefined) child.stdin?.end(input);
   try {
     await ended;
-    return Buffer.concat(printed).toString('utf8');
   } catch (error) {
-    throw isLate ? new ProgramError(program, undefined, `no end in ${timeoutMs} ms`) : error;
+    if (!isTooLong) throw isLate ? new ProgramError(program, undefined, `no end in ${timeoutMs} ms`) : error;
   } finally {
     clearTimeout(late);
     signal?.removeEventListener('abort', stop);
   }
+  // Also when it had ended well by itself: what was read is not all.
+  if (isTooLong) throw new ProgramError(program, undefined, `it printed more than ${MAX_OUTPUT_BYTES} bytes`);
+  return Buffer.concat(printed).toString('utf8');
 }
 
 /** Its output as a stream that fails when the program does. `stop` ends both. */
