@@ -1,7 +1,9 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { eventually } from '../../../test/support/eventually.ts';
 import { feed, outputOf, run } from './program.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'berth-program-'));
@@ -15,6 +17,19 @@ function groupOf(stat: string): { readonly pid: number; readonly group: number }
   return { pid: pid ?? 0, group: group ?? 0 };
 }
 
+/** Of the one that was called so, with this as its last word. */
+function pidOf(program: string, last: string): number | undefined {
+  for (const entry of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
+    try {
+      const words = readFileSync(`/proc/${entry}/cmdline`, 'utf8').split('\0');
+      if (basename(words[0] ?? '') === program && words.at(-2) === last) return Number(entry);
+    } catch {
+      // Gone meanwhile.
+    }
+  }
+  return undefined;
+}
+
 async function* nothing(): AsyncGenerator<Uint8Array> {}
 
 describe('a program', () => {
@@ -22,11 +37,27 @@ describe('a program', () => {
     ['runs', (to: string) => run('cp', [SELF, to])],
     ['is fed', (to: string) => feed('cp', [SELF, to], nothing(), { heldMs: 10_000 })],
     ['is read', async (to: string) => (await outputOf('cp', [SELF, to])).stream.resume().toArray()],
-  ])('that %s is in a group of its own, where no signal to that of the agent arrives', async (how, start) => {
+  ])('that %s is in the group of the agent, and ends with it', async (how, start) => {
     const to = join(root, how);
     await start(to);
     const { pid, group } = groupOf(readFileSync(to, 'utf8'));
-    expect(group).toBe(pid);
+    expect(pid).not.toBe(process.pid);
+    expect(group).toBe(groupOf(readFileSync(SELF, 'utf8')).group);
+  });
+
+  it('that changes a file system is in a group of its own, where no signal to that of the agent arrives', async () => {
+    // It waits until somebody opens the other side.
+    const pipe = join(root, 'pipe');
+    execFileSync('mkfifo', [pipe]);
+    const stop = new AbortController();
+    const ended = run('fsfreeze', ['--unfreeze', pipe], 10_000, undefined, stop.signal).catch(() => {});
+    try {
+      const pid = await eventually('it runs', () => pidOf('fsfreeze', pipe), Boolean);
+      expect(groupOf(readFileSync(`/proc/${pid}/stat`, 'utf8')).group).toBe(pid);
+    } finally {
+      stop.abort();
+      await ended;
+    }
   });
 
   it('prints, reads, fails, is ended when it takes too long, and when nobody wants it any more', async () => {

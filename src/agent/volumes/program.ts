@@ -11,8 +11,6 @@ const DEFAULT_TIMEOUT_MS = 30_000;
 const MAX_OUTPUT_BYTES = 1024 * 1024;
 /** Nothing of the agent's own environment, and output that a program can parse. */
 const ENVIRONMENT = { PATH: FOLDERS.join(':'), LC_ALL: 'C' };
-/** In a group of its own: what ends the agent's (Ctrl-C in a terminal) does not cut off a change of a file system in its middle. */
-const APART = { detached: true, env: ENVIRONMENT } as const;
 
 /** The programs that are called, with the Debian package that brings each. */
 export const PROGRAMS = {
@@ -48,6 +46,24 @@ export const PROGRAMS = {
 } as const;
 
 export type Program = keyof typeof PROGRAMS;
+
+/**
+ * Each runs in a group of its own: what ends the agent's (Ctrl-C in a terminal) does not cut off a change of a file system in its middle.
+ * No other: what goes on in a tree when the agent is gone is in the way of the next one.
+ */
+const APART: ReadonlySet<Program> = new Set([
+  'losetup',
+  'mount',
+  'umount',
+  'fallocate',
+  'fsfreeze',
+  'btrfs',
+  'mkfs.btrfs',
+  'mkfs.ext4',
+  'resize2fs',
+  'mkfs.xfs',
+  'xfs_growfs',
+]);
 
 export class ProgramError extends Error {
   override readonly name = 'ProgramError';
@@ -95,7 +111,7 @@ export async function run(
   const path = await pathOf(program);
   signal?.throwIfAborted();
   // Without streams where the machine has no descriptors left.
-  const child: ChildProcess = spawn(path, [...args], APART);
+  const child: ChildProcess = spawn(path, [...args], { detached: APART.has(program), env: ENVIRONMENT });
   const ended = outcome(program, child);
   let isLate = false;
   let isTooLong = false;
@@ -142,8 +158,8 @@ export async function outputOf(
   args: readonly string[],
 ): Promise<{ readonly stream: Readable; readonly stop: () => void }> {
   const child = spawn(await pathOf(program), [...args], {
-    ...APART,
     stdio: ['ignore', 'pipe', 'pipe'],
+    env: ENVIRONMENT,
   });
   // Taken over at once: what a program that has ended leaves unread is thrown away.
   const stream = child.stdout.pipe(new PassThrough(), { end: false });
@@ -183,7 +199,7 @@ export async function feed(
     confinement === undefined
       ? [path, args]
       : [await pathOf('unshare'), confinedCommand(path, args, confinement)];
-  const child = spawn(command, commandArgs, { ...APART, stdio: ['pipe', 'ignore', 'pipe'] });
+  const child = spawn(command, commandArgs, { stdio: ['pipe', 'ignore', 'pipe'], env: ENVIRONMENT });
   const ended = outcome(program, child);
   ended.catch(() => {});
   let failure: unknown;
