@@ -21,3 +21,26 @@ export class Interruptible {
     await ended;
   }
 }
+
+/** What the source gives until it is aborted. A silent source is not waited for then, nor for its end when nobody reads on. */
+export async function* untilAborted<T>(source: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
+  const iterator = source[Symbol.asyncIterator]();
+  // One for all pieces: a race of each with the signal would keep them all until it is aborted.
+  let refuse: (reason: unknown) => void = () => {};
+  const abort = (): void => refuse(signal.reason);
+  signal.addEventListener('abort', abort, { once: true });
+  try {
+    for (;;) {
+      signal.throwIfAborted();
+      const { promise, resolve, reject } = Promise.withResolvers<IteratorResult<T>>();
+      refuse = reject;
+      iterator.next().then(resolve, reject);
+      const next = await promise;
+      if (next.done === true) return;
+      yield next.value;
+    }
+  } finally {
+    signal.removeEventListener('abort', abort);
+    iterator.return?.().catch(() => {});
+  }
+}

@@ -86,4 +86,19 @@ describe('a program', () => {
       clearInterval(busy);
     }
   });
+
+  it.each([
+    ['is ended', ['-files0-from', '-', '-maxdepth', '0'], 'it was ended'],
+    ['has ended before', [root, '-maxdepth', '0'], 'it was ended'],
+    ['fails', ['-none'], 'unknown predicate'],
+  ])('that %s waits for no silent source', async (_, args, why) => {
+    const stop = new AbortController();
+    async function* silent(): AsyncGenerator<Uint8Array> {
+      yield Buffer.from(`${root}\0`);
+      setTimeout(() => stop.abort(), 300);
+      await new Promise(() => {});
+    }
+    const fed = feed('find', args, silent(), { heldMs: 30_000, signal: stop.signal });
+    await expect(fed).rejects.toThrow(why);
+  });
 });

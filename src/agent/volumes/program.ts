@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { PassThrough, type Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { type ProgramConfinement, confinedCommand } from './confinement.ts';
+import { untilAborted } from './interruptible.ts';
 
 const FOLDERS = ['/usr/sbin', '/usr/bin', '/sbin', '/bin'];
 const DEFAULT_TIMEOUT_MS = 30_000;
@@ -186,7 +187,8 @@ export interface FeedOptions {
 
 /**
  * Feeds the program; resolves when it has taken all and ended well. When the source fails, the program is killed, and when it
- * does not go on, so that no author of its input can keep the agent waiting.
+ * does not go on, so that no author of its input can keep the agent waiting. Settles when the program is gone, and a silent
+ * source is not waited for then.
  */
 export async function feed(
   program: Program,
@@ -201,12 +203,15 @@ export async function feed(
       : [await pathOf('unshare'), confinedCommand(path, args, confinement)];
   const child = spawn(command, commandArgs, { stdio: ['pipe', 'ignore', 'pipe'], env: ENVIRONMENT });
   const ended = outcome(program, child);
-  ended.catch(() => {});
+  const failed = new AbortController();
+  ended.catch((error: unknown) => failed.abort(error));
   let failure: unknown;
   let held: NodeJS.Timeout | undefined;
   const stop = (why: string): void => {
     failure = new ProgramError(program, undefined, why);
     child.kill('SIGKILL');
+    // Also when it has ended well by itself.
+    ended.finally(() => failed.abort(failure)).catch(() => {});
   };
   const watch = (): void => {
     held = setTimeout(() => stop(`it did not go on for ${heldMs} ms`), heldMs);
@@ -216,14 +221,14 @@ export async function feed(
   if (signal?.aborted === true) abort();
   async function* guarded(): AsyncGenerator<Uint8Array> {
     try {
-      for await (const chunk of source) {
+      for await (const chunk of untilAborted(source, failed.signal)) {
         watch();
         yield chunk;
         clearTimeout(held);
       }
     } catch (error) {
       // Before its input is closed: an early end must not look like the end.
-      failure = error;
+      failure ??= error;
       child.kill('SIGKILL');
       throw error;
     }

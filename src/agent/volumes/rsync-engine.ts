@@ -224,7 +224,8 @@ class RsyncVolume implements OpenVolume, SnapshotCopies {
     signal: AbortSignal,
   ): Promise<void> {
     const { sizeBytes } = await this.measure();
-    const parts = await readParts(stream, this.#spool, SPOOL_TIMES * sizeBytes + SPOOL_EXTRA_BYTES);
+    const maxBytes = SPOOL_TIMES * sizeBytes + SPOOL_EXTRA_BYTES;
+    const parts = await readParts(stream, this.#spool, maxBytes, signal);
     await remove(this.#incoming);
     if (parent === undefined) await mkdir(this.#incoming);
     else await run('cp', ['--archive', '--link', this.#copy(parent), this.#incoming], TREE_TIMEOUT_MS);

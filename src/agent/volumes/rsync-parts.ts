@@ -2,6 +2,7 @@ import { bytesOf } from '../bytes.ts';
 import { createReadStream } from 'node:fs';
 import { mkdir, open, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { untilAborted } from './interruptible.ts';
 
 /**
  * Everything of a file that a program could tell apart. Whole files are never sent for a changed block, and times are compared
@@ -36,6 +37,7 @@ export async function readParts(
   stream: AsyncIterable<Uint8Array>,
   folder: string,
   maxBytes: number,
+  signal: AbortSignal,
 ): Promise<readonly string[]> {
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { mode: 0o700 });
@@ -45,7 +47,7 @@ export async function readParts(
   let announced = 0;
   let file: Awaited<ReturnType<typeof open>> | undefined;
   try {
-    for await (const chunk of stream) {
+    for await (const chunk of untilAborted(stream, signal)) {
       let bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
       while (bytes.length > 0) {
         if (file === undefined) {
