@@ -3,7 +3,7 @@ import type {
   referencedSecret,
   secretConsumer,
 } from '../../../core/contract/answers/secret.ts';
-import { type SecretPath, secretPathText, splitSecretPath } from '../../../core/model/secret-path.ts';
+import { type SecretPath, secretPathText } from '../../../core/model/secret-path.ts';
 import { SECRETS } from '../../../core/operations/secrets.ts';
 import { isRejection } from '../../../core/rejections/reject.ts';
 import type { Rejection } from '../../../core/rejections/rejection.ts';
