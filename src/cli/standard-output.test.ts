@@ -16,7 +16,8 @@ function shell(line: string): { readonly status: number | null; readonly err: st
     {
       cwd: folder,
       encoding: 'utf8',
-      env: { ...process.env, FORCE_COLOR: undefined },
+      // No terminal is no terminal, in a run of CI as well.
+      env: { ...process.env, CI: 'true' },
     },
   );
   return { status, err: stderr };

@@ -23,7 +23,8 @@ export function wantsColour(
   environment: Readonly<Record<string, string | undefined>>,
 ): boolean {
   if ((environment['NO_COLOR'] ?? '') !== '' || environment['TERM'] === 'dumb') return false;
-  return isTerminal;
+  // Undefined for a pipe, whatever its type says; a library would decide by CI and FORCE_COLOR then.
+  return Boolean(isTerminal);
 }
 
 /**

@@ -33,7 +33,8 @@ describe('the archive of berth debug', () => {
     const { status, stderr } = spawnSync('sh', ['-c', line], {
       cwd: folder,
       encoding: 'utf8',
-      env: { ...process.env, FORCE_COLOR: undefined },
+      // No terminal is no terminal, in a run of CI as well.
+      env: { ...process.env, CI: 'true' },
     });
     expect(stderr).toMatch(/^berth: full\.tgz: EFBIG/);
     expect(status).toBe(1);
