@@ -17,14 +17,13 @@ export function makeStyle(coloured: boolean, link: Style['link'] = (text) => tex
   return { bold, dim, red, green, yellow, cyan, link };
 }
 
-/** https://no-color.org: any non-empty value turns colour off. */
+/** https://no-color.org: any non-empty value turns colour off. What is no terminal may be undefined: a library would go by CI and FORCE_COLOR then. */
 export function wantsColour(
-  isTerminal: boolean,
+  isTerminal: boolean | undefined,
   environment: Readonly<Record<string, string | undefined>>,
 ): boolean {
   if ((environment['NO_COLOR'] ?? '') !== '' || environment['TERM'] === 'dumb') return false;
-  // Undefined for a pipe, whatever its type says; a library would decide by CI and FORCE_COLOR then.
-  return Boolean(isTerminal);
+  return isTerminal === true;
 }
 
 /**
