@@ -31,26 +31,20 @@ export async function confirm(
   if (!/^y(?:es)?$/i.test(answer.trim())) throw new Failure(otherwise, { exitCode: EXIT.usage });
 }
 
-export async function confirmDeletion(session: Session, what: string, options: OptionValues): Promise<void> {
-  if (options.flag('yes')) return;
-  await confirm(session, {
-    what: `deleting ${what} needs a yes`,
-    ask: `Delete ${what}?`,
-    otherwise: 'nothing was deleted',
-    flag: '--yes',
-  });
+type Confirm = (session: Session, what: string, options: OptionValues) => Promise<void>;
+
+/** Asked before what `--yes` says beforehand. */
+function confirming(verb: string, doing: string, done: string): Confirm {
+  return async (session, what, options) => {
+    if (options.flag('yes')) return;
+    await confirm(session, {
+      what: `${doing} ${what} needs a yes`,
+      ask: `${verb} ${what}?`,
+      otherwise: `nothing was ${done}`,
+      flag: '--yes',
+    });
+  };
 }
 
-export async function confirmRevocation(
-  session: Session,
-  what: string,
-  options: OptionValues,
-): Promise<void> {
-  if (options.flag('yes')) return;
-  await confirm(session, {
-    what: `revoking ${what} needs a yes`,
-    ask: `Revoke ${what}?`,
-    otherwise: 'nothing was revoked',
-    flag: '--yes',
-  });
-}
+export const confirmDeletion = confirming('Delete', 'deleting', 'deleted');
+export const confirmRevocation = confirming('Revoke', 'revoking', 'revoked');

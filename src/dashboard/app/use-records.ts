@@ -27,7 +27,23 @@ export function useRecords<N extends WholeList>(list: string, operation: N, opti
   });
 }
 
-/** Every record of a list that belongs to one record; made stale together with the list that one is of. */
+/** Of one record; made stale together with the list that it is of. */
+function useOf<N extends OperationName, T>(
+  list: string,
+  operation: N,
+  asked: CallOptions<N>,
+  options: ReadOptions,
+  read: (signal: AbortSignal) => Promise<T>,
+) {
+  const { tenant } = useSession();
+  return useQuery({
+    queryKey: [tenant.id, list, operation, asked],
+    queryFn: ({ signal }) => read(signal),
+    ...settings(options),
+  });
+}
+
+/** Every record of a list that belongs to one record. */
 export function useRecordsOf<N extends ListName>(
   list: string,
   operation: N,
@@ -35,15 +51,16 @@ export function useRecordsOf<N extends ListName>(
   options: ReadOptions = {},
 ) {
   const api = useApi();
-  const { tenant } = useSession();
-  return useQuery({
-    queryKey: [tenant.id, list, operation, asked],
-    queryFn: ({ signal }): Promise<readonly ItemOf<N>[]> => api.list(operation, { ...asked, signal }),
-    ...settings(options),
-  });
+  return useOf(
+    list,
+    operation,
+    asked,
+    options,
+    (signal): Promise<readonly ItemOf<N>[]> => api.list(operation, { ...asked, signal }),
+  );
 }
 
-/** One record, or the first page of a list; made stale together with the list it is of. */
+/** One record, or the first page of a list. */
 export function useRecord<N extends OperationName>(
   list: string,
   operation: N,
@@ -51,12 +68,7 @@ export function useRecord<N extends OperationName>(
   options: ReadOptions = {},
 ) {
   const api = useApi();
-  const { tenant } = useSession();
-  return useQuery({
-    queryKey: [tenant.id, list, operation, asked],
-    queryFn: ({ signal }) => api.call(operation, { ...asked, signal }),
-    ...settings(options),
-  });
+  return useOf(list, operation, asked, options, (signal) => api.call(operation, { ...asked, signal }));
 }
 
 /** After a write: these lists are read again. */
