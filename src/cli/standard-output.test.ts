@@ -1,27 +1,14 @@
-import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { shellFor } from '../../test/support/shell-line.ts';
 
 const MAIN = join(import.meta.dirname, 'main.ts');
 const folder = mkdtempSync(join(tmpdir(), 'berth-output-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** The program as a line of a shell. */
-function shell(line: string): { readonly status: number | null; readonly err: string } {
-  const { status, stderr } = spawnSync(
-    'sh',
-    ['-c', line.replace('berth', `"${process.execPath}" "${MAIN}"`)],
-    {
-      cwd: folder,
-      encoding: 'utf8',
-      // No terminal is no terminal, in a run of CI as well.
-      env: { ...process.env, CI: 'true' },
-    },
-  );
-  return { status, err: stderr };
-}
+const shell = shellFor('berth', MAIN, folder);
 
 describe('standard output', () => {
   it('that takes nothing ends the command with 1 and the reason', () => {

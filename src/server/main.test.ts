@@ -1,22 +1,14 @@
-import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { shellFor } from '../../test/support/shell-line.ts';
 
 const MAIN = join(import.meta.dirname, 'main.ts');
 const folder = mkdtempSync(join(tmpdir(), 'berth-server-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** The program as a line of a shell. */
-function shell(line: string): { readonly status: number | null; readonly err: string } {
-  const { status, stderr } = spawnSync(
-    'sh',
-    ['-c', line.replace('server', `"${process.execPath}" "${MAIN}"`)],
-    { cwd: folder, encoding: 'utf8' },
-  );
-  return { status, err: stderr };
-}
+const shell = shellFor('server', MAIN, folder);
 
 describe('what a command of the server prints', () => {
   it.each(['server --help', 'server verify --help'])('%s ends with 1 where the disk is full', (line) => {
